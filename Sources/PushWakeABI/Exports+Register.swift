@@ -58,11 +58,11 @@ private func check(
     result.min_expires = UInt32(clamping: refusal.minExpires)
     let problems = handle.policy.problems(of: registration)
     result.problems = handle.arena.keep(problems.joined(separator: "\n"))
-    handle.problems.lend(problems.map(handle.arena.keep), &result.problem_list, &result.problem_count)
+    handle.problems.publish(problems.map(handle.arena.keep), &result.problem_list, &result.problem_count)
     if refusal.code == 423 {
         let header = pushwake_header(
             name: handle.arena.keep("Min-Expires"), value: handle.arena.keep(String(refusal.minExpires)))
-        handle.headers.lend([header], &result.reply_headers, &result.reply_header_count)
+        handle.headers.publish([header], &result.reply_headers, &result.reply_header_count)
     }
     return 0
 }
@@ -81,7 +81,7 @@ private func register(
     guard request.aor.bytes.span.isText else {
         result.outcome = CInt(PUSHWAKE_REGISTER_IGNORED.rawValue)
         result.problems = handle.arena.keep("user: the name is not UTF-8, so its phones get no push; rename the user")
-        handle.problems.lend([result.problems], &result.problem_list, &result.problem_count)
+        handle.problems.publish([result.problems], &result.problem_list, &result.problem_count)
         return 0
     }
     put(request, as: .register, into: handle.client, host: handle.host)
@@ -89,7 +89,7 @@ private func register(
         let reply = try handle.client.call()
         read(reply, into: &result, handle)
         handle.verbs.read(reply)
-        handle.verbs.lend(&result.verbs, &result.verb_count)
+        handle.verbs.publish(&result.verbs, &result.verb_count)
         return 0
     } catch {
         return handle.status(of: error)
@@ -189,9 +189,9 @@ private func read(_ reply: MessageReader, into out: inout pushwake_register_resu
     }
     if !problems.isEmpty { out.problems = joined(problems, arena) }
     if !stale.isEmpty { out.stale_contacts = joined(stale, arena) }
-    handle.problems.lend(problems, &out.problem_list, &out.problem_count)
-    handle.stale.lend(stale, &out.stale_list, &out.stale_count)
-    handle.headers.lend(headers(out.feature_caps, arena), &out.reply_headers, &out.reply_header_count)
+    handle.problems.publish(problems, &out.problem_list, &out.problem_count)
+    handle.stale.publish(stale, &out.stale_list, &out.stale_count)
+    handle.headers.publish(headers(out.feature_caps, arena), &out.reply_headers, &out.reply_header_count)
 }
 
 /// Texts as lines of one.

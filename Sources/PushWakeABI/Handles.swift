@@ -39,9 +39,9 @@ final class ClientHandle {
     /// The verbs of the last answer.
     let verbs = StructArena<pushwake_verb>()
     /// The lists of the last answer to a REGISTER.
-    let problems = LentArray<pushwake_str>()
-    let stale = LentArray<pushwake_str>()
-    let headers = LentArray<pushwake_header>()
+    let problems = BorrowedArray<pushwake_str>()
+    let stale = BorrowedArray<pushwake_str>()
+    let headers = BorrowedArray<pushwake_header>()
     private(set) var error = ""
     /// Those of all threads, once it is shared.
     private(set) var threads: ThreadClients?

@@ -14,26 +14,26 @@ protocol MessageStruct {
     mutating func take(_ field: MessageReader.Field, _ reader: MessageReader, _ arena: TextArena)
 }
 
-/// An array that a C caller may read until the next one is lent.
-final class LentArray<Element> {
-    private var lent = UnsafeMutableBufferPointer<Element>(start: nil, count: 0)
+/// An array that a C caller may read until the next one is borrowed.
+final class BorrowedArray<Element> {
+    private var borrowed = UnsafeMutableBufferPointer<Element>(start: nil, count: 0)
 
-    deinit { lent.deallocate() }
+    deinit { borrowed.deallocate() }
 
     /// Takes the one before back.
     func clear() {
-        lent.deallocate()
-        lent = UnsafeMutableBufferPointer(start: nil, count: 0)
+        borrowed.deallocate()
+        borrowed = UnsafeMutableBufferPointer(start: nil, count: 0)
     }
 
-    /// Lends the elements; none of them is NULL and 0.
-    func lend(_ elements: [Element], _ out: inout UnsafePointer<Element>?, _ count: inout Int) {
+    /// Publishes the elements; none of them is NULL and 0.
+    func publish(_ elements: [Element], _ out: inout UnsafePointer<Element>?, _ count: inout Int) {
         clear()
         (out, count) = (nil, elements.count)
         guard !elements.isEmpty else { return }
-        lent = .allocate(capacity: elements.count)
-        _ = lent.initialize(from: elements)
-        out = UnsafePointer(lent.baseAddress)
+        borrowed = .allocate(capacity: elements.count)
+        _ = borrowed.initialize(from: elements)
+        out = UnsafePointer(borrowed.baseAddress)
     }
 }
 
@@ -41,13 +41,13 @@ final class LentArray<Element> {
 final class StructArena<Element: MessageStruct> {
     private let arena = TextArena()
     private var elements: [Element] = []
-    private let lent = LentArray<Element>()
+    private let borrowed = BorrowedArray<Element>()
 
     /// Takes those of a message; those taken before are gone.
     func read(_ message: MessageReader) {
         arena.clear()
         elements.removeAll(keepingCapacity: true)
-        lent.clear()
+        borrowed.clear()
         var reader = message
         while let field = reader.next() {
             if field.tag == Element.beginning {
@@ -63,8 +63,8 @@ final class StructArena<Element: MessageStruct> {
         for element in elements { withUnsafePointer(to: element) { body($0) } }
     }
 
-    /// Lends all of them until the next `read`.
-    func lend(_ out: inout UnsafePointer<Element>?, _ count: inout Int) { lent.lend(elements, &out, &count) }
+    /// Publishes all of them until the next `read`.
+    func publish(_ out: inout UnsafePointer<Element>?, _ count: inout Int) { borrowed.publish(elements, &out, &count) }
 }
 
 extension TextArena {

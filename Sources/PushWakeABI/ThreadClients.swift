@@ -35,13 +35,13 @@ final class ThreadClients {
         earlier.close()
     }
 
-    /// That of this thread; nil when memory is short. `lends`: for a call that has results.
-    func mine(lends: Bool) -> ClientHandle? {
+    /// That of this thread; nil when memory is short. `hasResults`: for a call that has results.
+    func mine(hasResults: Bool) -> ClientHandle? {
         guard let all = handles() else { return nil }
         lock.lock()
         let (template, links, generation) = (template, links, generation)
         lock.unlock()
-        if lends { all.forgetEarlier(of: self, generation) }
+        if hasResults { all.forgetEarlier(of: self, generation) }
         return all.handle(of: self, generation) { ClientHandle(template, links: links) }
     }
 
@@ -86,13 +86,13 @@ private final class ThreadHandles {
 }
 
 /// What this thread asks with; nil for NULL. What earlier calls have lent it ends.
-func asking(_ client: OpaquePointer?) -> ClientHandle? { mine(client, lends: true) }
+func asking(_ client: OpaquePointer?) -> ClientHandle? { mine(client, hasResults: true) }
 
 /// What this thread reports with, which has no answer: what earlier calls have lent it stays, though other settings came.
-func reporting(_ client: OpaquePointer?) -> ClientHandle? { mine(client, lends: false) }
+func reporting(_ client: OpaquePointer?) -> ClientHandle? { mine(client, hasResults: false) }
 
-private func mine(_ client: OpaquePointer?, lends: Bool) -> ClientHandle? {
+private func mine(_ client: OpaquePointer?, hasResults: Bool) -> ClientHandle? {
     guard let handle = borrow(client, as: ClientHandle.self) else { return nil }
     guard let threads = handle.threads else { return handle }
-    return threads.mine(lends: lends)
+    return threads.mine(hasResults: hasResults)
 }

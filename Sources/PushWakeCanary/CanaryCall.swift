@@ -22,7 +22,7 @@ public struct CanaryCall: ~Copyable {
     private static let firstPause: Int64 = 500
     private static let longestPause: Int64 = 4000
     /// Milliseconds for the end.
-    private static let endPatience: Int64 = 5000
+    private static let endTimeout: Int64 = 5000
 
     private let plan: CanaryPlan
     private let startedAt: Int64
@@ -39,7 +39,7 @@ public struct CanaryCall: ~Copyable {
     public init(_ plan: CanaryPlan, now: Int64) {
         self.plan = plan
         startedAt = now
-        endsAt = now.addingReportingOverflow(max(1, plan.patience)).partialValue
+        endsAt = now.addingReportingOverflow(max(1, plan.timeout)).partialValue
     }
 
     /// Monotonic milliseconds of the next `tick`; nil when it is over.
@@ -124,7 +124,7 @@ public struct CanaryCall: ~Copyable {
         acknowledgement = request("ACK", target, to: reply.to, cseq, branch: "a", routes: routes)
         let bye = request("BYE", target, to: reply.to, cseq + 1, branch: "b", routes: routes)
         stage = .leaving
-        endsAt = now &+ Self.endPatience
+        endsAt = now &+ Self.endTimeout
         return [.send(acknowledgement), send(bye, now)]
     }
 
@@ -137,7 +137,7 @@ public struct CanaryCall: ~Copyable {
 
     private mutating func timeIsOver(_ now: Int64) -> [CanaryAction] {
         guard stage == .calling else { return finish() }
-        let seconds = plan.patience / 1000
+        let seconds = plan.timeout / 1000
         let wanted = plan.goal == .answer ? "nobody answered" : "no phone rang"
         result.text =
             result.status == 0
@@ -175,7 +175,7 @@ public struct CanaryCall: ~Copyable {
     private mutating func cancel(_ now: Int64) -> [CanaryAction] {
         guard hasProvisional else { return finish() }
         stage = .cancelling
-        endsAt = now &+ Self.endPatience
+        endsAt = now &+ Self.endTimeout
         return [send(request("CANCEL", plan.target, to: "<\(plan.target)>", cseq, branch: "i\(cseq)"), now)]
     }
 

@@ -37,7 +37,7 @@ public struct CanaryPlan {
     public var transport = Transport.udp
     public var goal = Goal.ringing
     /// Milliseconds until it must have come.
-    public var patience: Int64 = 20_000
+    public var timeout: Int64 = 20_000
     public var account: Account?
     /// Digests for the account.
     public var hash: DigestAnswer.Hash

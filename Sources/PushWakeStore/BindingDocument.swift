@@ -102,7 +102,7 @@ public enum BindingDocument {
         var binding = Binding(
             aor: text("aor"), provider: provider,
             environment: Environment.allCases.first { $0.name == text("environment") } ?? .standard, app: text("app"),
-            team: text("team"), service: Service.allCases.first { $0.name == text("service") }, token: text("token"),
+            team: text("team"), service: TokenUse.allCases.first { $0.name == text("service") }, token: text("token"),
             dialect: dialect, instance: text("instance"), contact: text("contact"), callID: text("call_id"),
             cseq: try number("cseq"), attributes: attributes, registeredAt: try number("registered_at"),
             expiresAt: try number("expires_at"), forgetAt: try number("forget_at"), refreshesItself: isRefreshing,

@@ -11,7 +11,7 @@ public final class MemoryStore: BindingStore {
     }
 
     /// A PURR, and a row of the device that was told it.
-    struct Told: Equatable {
+    struct PURRUse: Equatable {
         let purr: PURR
         var row: Int
         let madeAt: Int64
@@ -22,7 +22,7 @@ public final class MemoryStore: BindingStore {
         var live: [Row] = []
         var tombstones: [RemovedBinding] = []
         /// In the order in which they were made.
-        var purrs: [Told] = []
+        var purrs: [PURRUse] = []
     }
 
     var users: [[UInt8]: User] = [:]
@@ -257,7 +257,7 @@ extension MemoryStore {
         let gone = Set((over + excess).map { user.purrs[$0].purr })
         user.purrs.removeAll { gone.contains($0.purr) }
         let purr = fresh()
-        user.purrs.append(Told(purr: purr, row: first, madeAt: now, usedAt: now))
+        user.purrs.append(PURRUse(purr: purr, row: first, madeAt: now, usedAt: now))
         put(user, for: binding.aor)
         owners[purr] = key
         return purr

@@ -118,7 +118,7 @@ package final class OutboundStream: LoopSource, TurnEnding {
         isWatchingWrites = false
         do {
             try loop.watch(socket.descriptor, for: .readable, self)
-            guard let tls else { return stand(channel) }
+            guard let tls else { return established(channel) }
             try channel.startTLS(tls, host: host)
             handshake(channel)
         } catch {
@@ -133,11 +133,11 @@ package final class OutboundStream: LoopSource, TurnEnding {
             // The alert that says why.
             _ = channel.flush()
             owner?.lost("TLS: \(text)")
-        case .complete: stand(channel)
+        case .complete: established(channel)
         }
     }
 
-    private func stand(_ channel: Channel) {
+    private func established(_ channel: Channel) {
         stage = .standing(channel)
         if tls != nil { prove() }
         owner?.opened(channel)

@@ -80,7 +80,7 @@ import Testing
     func `keeps every dialect of every provider apart`(kind: StoreKind, provider: Provider) throws {
         try kind.withStore { (store) throws in
             let all = Dialect.allCases.flatMap { dialect in
-                [Service.voip, .remote, nil].map { service in
+                [TokenUse.voip, .remote, nil].map { service in
                     makeBinding(
                         provider: provider, service: service, token: "\(dialect.name) \(service?.name ?? "none")",
                         dialect: dialect)

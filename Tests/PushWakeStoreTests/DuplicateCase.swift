@@ -25,7 +25,7 @@ struct DuplicateCase: CustomTestStringConvertible, Sendable {
         return binding
     }
 
-    private static func apns(_ token: String, _ service: Service, team: String = "aTeam") -> Binding {
+    private static func apns(_ token: String, _ service: TokenUse, team: String = "aTeam") -> Binding {
         makeBinding(app: "aBundle", team: team, service: service, token: token)
     }
 

@@ -220,7 +220,7 @@ extension BindingStore {
 private func makePURR(_ number: UInt64) -> PURR { PURR(high: number, low: number) }
 
 private func makePhone(
-    _ name: String, _ service: Service = .voip, cseq: UInt32 = 1, at: Int64 = start, keep: Int64 = 30 * day
+    _ name: String, _ service: TokenUse = .voip, cseq: UInt32 = 1, at: Int64 = start, keep: Int64 = 30 * day
 ) -> Binding {
     makeBinding(
         service: service, token: "\(name) \(service.name)", instance: name, contact: "sip:\(name)@192.0.2.1",

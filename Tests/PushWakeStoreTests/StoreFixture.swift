@@ -39,7 +39,7 @@ let start: Int64 = 1_790_000_000
 /// A binding of a phone that registered at `at`.
 func makeBinding(
     aor: String = "alice@example.com", provider: Provider = .apns, environment: Environment = .standard,
-    app: String = "com.example.phone", team: String = "ABCDE12345", service: Service? = .voip,
+    app: String = "com.example.phone", team: String = "ABCDE12345", service: TokenUse? = .voip,
     token: String = "aToken", dialect: Dialect = .rfc8599, instance: String = "<urn:uuid:1>",
     contact: String? = nil, callID: String = "call-1", cseq: UInt32 = 1, at: Int64 = start, expires: Int64 = 3600,
     keep: Int64 = 30 * 86_400

@@ -47,7 +47,7 @@ import Testing
     @Test func `refuses a point that is not on the curve`() throws {
         var off = try PrivateKey.makeP256().publicPoint()
         off[64] ^= 1
-        #expect(throws: PushRefusal.unusableKeys) {
+        #expect(throws: PushFailure.unusableKeys) {
             try WebPushMessage.encrypt(
                 [1], publicKey: off, secret: [UInt8](repeating: 7, count: 16), WebPushPrimitives())
         }

@@ -13,7 +13,7 @@ import subprocess
 import time
 
 from ports import block, free_port
-from servers import LIBRARY, PATIENCE, PUSHWAKE, Simulator, wait_until
+from servers import ENGINE_TIMEOUT, LIBRARY, PUSHWAKE, Simulator, wait_until
 
 MODULES = [
     "app_dial", "app_echo", "app_exec", "app_queue", "app_stack", "app_verbose", "app_userevent",
@@ -194,7 +194,7 @@ class Asterisk:
             "engine_path": f"{self.at}/bin/pushwake",
             "engine_socket": f"{self.at}/run/engine.sock",
             "store_path": f"{self.at}/lib/bindings.db",
-            "engine_timeout": PATIENCE,
+            "engine_timeout": ENGINE_TIMEOUT,
             **values,
         }
         self.write("pushwake.conf", "[general]\n" + "".join(f"{k} = {v}\n" for k, v in rows.items()))

@@ -108,7 +108,7 @@ def test_trace_tells_what_happened_to_a_call(sleeper, caller, user, asterisk):
     call.expect(200)
     call.end()
     awake.reply(awake.expect_request("BYE"), 200, "OK")
-    told = wait_until("the end of the story", lambda: (
+    told = wait_until("the end of the trace", lambda: (
         lambda text: text if "the request has ended: answered" in text else None)(
             asterisk.cli(f"pushwake trace {user}")))
     assert f" to {user} from " in told and "phone 1 answered" in told

@@ -177,8 +177,8 @@ def actors(tmp_path, simulator):
             return phone
 
         @property
-        def stories(self):
-            return "\n".join(actor.story() for actor in made)
+        def transcripts(self):
+            return "\n".join(actor.transcript() for actor in made)
 
     yield Actors()
     for actor in made:
@@ -240,7 +240,7 @@ def pytest_runtest_makereport(item, call):
         for kamailio in Kamailio.running:
             report.sections.append((f"Kamailio {kamailio.port}", kamailio.tail()))
         if "actors" in item.funcargs:
-            report.sections.append(("phones and callers", item.funcargs["actors"].stories))
+            report.sections.append(("phones and callers", item.funcargs["actors"].transcripts))
 
 
 def pytest_report_header():

@@ -132,7 +132,7 @@ class Endpoint:
                     return found[count - 1]
                 left = end - time.monotonic()
                 if left <= 0:
-                    raise AssertionError(f"{what}: not within {seconds} s\n{self.story()}")
+                    raise AssertionError(f"{what}: not within {seconds} s\n{self.transcript()}")
                 self._come.wait(left)
 
     # Its life
@@ -174,7 +174,7 @@ class Endpoint:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close()
 
-    def story(self):
+    def transcript(self):
         lines = [f"  {m.at % 1000:7.3f} {'>' if m.sent else '<'} {m.first_line}" for m in list(self.messages)[-60:]]
         return "\n".join([f"--- {self.transport} {self.port}", *lines])
 

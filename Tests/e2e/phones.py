@@ -120,8 +120,8 @@ class Phone:
         self.seen = len(self.simulator.pushes(self.push.token))
         return self.wake(then)
 
-    def story(self):
-        return "\n".join(process.story() for process in self.processes)
+    def transcript(self):
+        return "\n".join(process.transcript() for process in self.processes)
 
     def stop(self):
         for process in self.processes:

@@ -35,7 +35,7 @@ CALLS = pathlib.Path(__file__).parent / "calls.cfg"
 NODES = pathlib.Path(__file__).parent / "nodes.cfg"
 
 
-PATIENCE = 3000
+ENGINE_TIMEOUT = 3000
 """engine_timeout: with the 100 ms that are shipped, a request goes on without push when the machine has much else to do,
 as it should. What follows from that has tests of its own, which set it to something else."""
 
@@ -210,7 +210,7 @@ class Kamailio:
             "engine_socket": str(directory / "engine.sock"),
             "store_path": str(self.store),
             "wake_timeout": wake_timeout,
-            "engine_timeout": PATIENCE,
+            "engine_timeout": ENGINE_TIMEOUT,
             **simulator.settings(),
             **(settings or {}),
         }

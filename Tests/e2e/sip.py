@@ -115,7 +115,7 @@ class Sipp:
                 if predicate(message):
                     return message
             time.sleep(0.02)
-        raise AssertionError(f"{self.name}: not seen in {seconds} s\n{self.story()}")
+        raise AssertionError(f"{self.name}: not seen in {seconds} s\n{self.transcript()}")
 
     def wait_status(self, status, seconds=10):
         return self.wait_for(lambda m: not m.sent and m.status == status, seconds)
@@ -126,7 +126,7 @@ class Sipp:
     def finish(self, seconds=16):
         """Waits for SIPp's end and asserts that the scenario went through."""
         code = self.process.wait(seconds)
-        assert code == 0, f"{self.name} ended with {code}\n{self.story()}"
+        assert code == 0, f"{self.name} ended with {code}\n{self.transcript()}"
         return self
 
     def stop(self):
@@ -134,7 +134,7 @@ class Sipp:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait()
 
-    def story(self):
+    def transcript(self):
         lines = [f"  {m.at} {'>' if m.sent else '<'} {m.first_line}" for m in self.messages]
         errors = self.error_path.read_text(errors="replace") if self.error_path.exists() else ""
         return "\n".join([f"--- {self.name}", *lines, errors])

@@ -152,5 +152,5 @@ class WireCall:
             f"answer to {method}", lambda m: m.status >= 200 and m.headers("Call-ID") == [self.call_id]
             and m.headers("CSeq")[0].endswith(method), seconds)
 
-    def story(self):
-        return self.caller.endpoint.story()
+    def transcript(self):
+        return self.caller.endpoint.transcript()

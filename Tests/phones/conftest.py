@@ -106,7 +106,7 @@ def pytest_runtest_makereport(item, call):
         # One that began meanwhile says much, but nothing of a call.
         if "BRANCH" in written or proxy in item.logs_before and written:
             report.sections.append((f"Kamailio {proxy.port}", written[-5000:]))
-            report.sections.append(("pushwake trace", proxy.story(getattr(item, "user", ""))))
+            report.sections.append(("pushwake trace", proxy.transcript(getattr(item, "user", ""))))
 
 
 def pytest_report_header():

@@ -58,7 +58,7 @@ struct pushwake__call {
 	int carriers;
 	/*! Runs of PushWake() that wait for its phones. */
 	int runs;
-	/*! pushwake_deserted.c looks at it soon. */
+	/*! pushwake_abandoned.c looks at it soon. */
 	unsigned int is_looked_at:1;
 	/*! The engine sends verbs for it. */
 	unsigned int watched:1;
@@ -156,7 +156,7 @@ char *pushwake__show_end_reason(struct ast_channel *chan);
 char *pushwake__show_end_call_id(struct ast_channel *chan);
 
 /*! The phone of such a channel has the INVITE. */
-void pushwake__show_end_heard(struct ast_channel *chan);
+void pushwake__show_end_proceeding(struct ast_channel *chan);
 
 /* ---- pushwake_node.c */
 
@@ -234,7 +234,7 @@ int pushwake__leg_sent(struct pushwake__call *call, struct ast_channel *chan,
 char *pushwake__leg_path(struct pushwake__call *call, int number);
 
 /*! A phone has said something: 100 to 699. */
-void pushwake__leg_heard(struct pushwake__call *call, int number, int status);
+void pushwake__leg_responded(struct pushwake__call *call, int number, int status);
 
 /*! The leg has ended without a word from the phone; 0: that was known. */
 int pushwake__leg_failed(struct pushwake__call *call, int number, int status);
@@ -306,10 +306,10 @@ void pushwake__calls_leave(struct ast_channel *chan, const struct pushwake__call
 void pushwake__calls_of(struct pushwake__calls *calls, struct ast_channel *chan, int is_own);
 void pushwake__calls_free(struct pushwake__calls *calls);
 
-/* ---- pushwake_deserted.c: calls whose dialplan has gone elsewhere */
+/* ---- pushwake_abandoned.c: calls whose dialplan has gone elsewhere */
 
-int pushwake__deserted_start(void);
-void pushwake__deserted_stop(void);
+int pushwake__abandoned_start(void);
+void pushwake__abandoned_stop(void);
 
 /*! A run of PushWake() begins or ends to wait. */
 void pushwake__call_awaited(struct pushwake__call *call);
@@ -322,7 +322,7 @@ void pushwake__call_look(struct pushwake__call *call);
 void pushwake__call_lost_leg(struct pushwake__call *call);
 
 /*! The caller goes elsewhere in the dialplan: what the channel began is over. */
-void pushwake__calls_desert(struct ast_channel *chan);
+void pushwake__calls_abandon(struct ast_channel *chan);
 
 /* ---- pushwake_session.c: what PJSIP says of legs and callers */
 

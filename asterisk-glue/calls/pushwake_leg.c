@@ -300,7 +300,7 @@ char *pushwake__leg_path(struct pushwake__call *call, int number)
 	return path;
 }
 
-void pushwake__leg_heard(struct pushwake__call *call, int number, int status)
+void pushwake__leg_responded(struct pushwake__call *call, int number, int status)
 {
 	struct pushwake__leg *leg;
 	int is_new = 0;

@@ -220,7 +220,7 @@ static void incoming_response(struct ast_sip_session *session, pjsip_rx_data *rd
 
 	if (!sent) {
 		if (session->channel) {
-			pushwake__show_end_heard(session->channel);
+			pushwake__show_end_proceeding(session->channel);
 		}
 		return;
 	}
@@ -228,7 +228,7 @@ static void incoming_response(struct ast_sip_session *session, pjsip_rx_data *rd
 		return;
 	}
 	if (sent->call) {
-		pushwake__leg_heard(sent->call, sent->number, status);
+		pushwake__leg_responded(sent->call, sent->number, status);
 		if (status >= 300) {
 			pushwake__call_lost_leg(sent->call);
 		}

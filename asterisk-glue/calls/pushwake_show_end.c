@@ -21,7 +21,7 @@
 #include "pushwake_call.h"
 
 /*! A phone that has just registered answers at once. */
-#define PATIENCE_MS 4000
+#define ANSWER_TIMEOUT_MS 4000
 /*! More phones at a time than these keep their screens until their own timer. */
 #define MAX_SHOWN 64
 
@@ -82,7 +82,7 @@ char *pushwake__show_end_call_id(struct ast_channel *chan)
 	return end_text(chan, offsetof(struct shown, call_id));
 }
 
-void pushwake__show_end_heard(struct ast_channel *chan)
+void pushwake__show_end_proceeding(struct ast_channel *chan)
 {
 	struct ast_datastore *store;
 
@@ -125,7 +125,7 @@ static int prepare(struct ast_channel *chan, struct shown *shown)
 /*! Waits until the phone shows that it has the INVITE. */
 static void await_answer(struct ast_channel *chan)
 {
-	int left = PATIENCE_MS;
+	int left = ANSWER_TIMEOUT_MS;
 
 	while ((left = ast_waitfor(chan, left)) > 0) {
 		struct ast_frame *frame = ast_read(chan);

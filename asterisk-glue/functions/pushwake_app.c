@@ -147,7 +147,7 @@ static int exec(struct ast_channel *chan, const char *data)
 	}
 	/* AMI's Redirect and the like look like a hang-up. */
 	if (is_gone && ast_channel_softhangup_internal_flag(chan) == AST_SOFTHANGUP_ASYNCGOTO) {
-		pushwake__calls_desert(chan);
+		pushwake__calls_abandon(chan);
 	}
 	set_result(chan, &wake);
 	ast_free(wake.contacts);

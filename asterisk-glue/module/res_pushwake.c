@@ -45,7 +45,7 @@ static const struct {
 	{ "settings", start_settings, pushwake__settings_stop },
 	{ "calls", pushwake__calls_start, pushwake__calls_stop },
 	{ "calls being asked about", pushwake__questions_start, pushwake__questions_stop },
-	{ "deserted calls", pushwake__deserted_start, pushwake__deserted_stop },
+	{ "abandoned calls", pushwake__abandoned_start, pushwake__abandoned_stop },
 	{ "legs", pushwake__session_start, pushwake__session_stop },
 	{ "edge proxies", pushwake__path_start, pushwake__path_stop },
 	{ "nodes", pushwake__node_start, pushwake__node_stop },

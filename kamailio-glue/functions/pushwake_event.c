@@ -18,7 +18,7 @@ static int has_callback(void)
 	return sr_kemi_eng_get() != NULL && pw_event_callback.len > 0;
 }
 
-int pw_event_is_heard(const pw_event_t *event)
+int pw_event_has_route(const pw_event_t *event)
 {
 	return event->route >= 0 || has_callback();
 }

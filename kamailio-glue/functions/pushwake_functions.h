@@ -69,33 +69,33 @@ int pw_replicated_init(pushwake_settings *settings);
 /* In the supervisor: takes those that have come. */
 void pw_replicated_take(void);
 
-/* pushwake_unread.c: contacts that the engine has not been told of. */
-typedef struct pw_unread {
-	struct pw_unread *next;
-	struct pw_unread *same_bucket;
+/* pushwake_pending.c: contacts that the engine has not been told of. */
+typedef struct pw_pending {
+	struct pw_pending *next;
+	struct pw_pending *same_bucket;
 	int is_own; /* its REGISTER came to this node */
 	str *table; /* usrloc's own */
 	str aor;    /* the texts follow, each with a NUL */
 	str ruid;
-} pw_unread_t;
-int pw_unread_init(void);
+} pw_pending_t;
+int pw_pending_init(void);
 
 /* Under usrloc's lock, in any process. */
-void pw_unread_add(const ucontact_t *contact);
+void pw_pending_add(const ucontact_t *contact);
 
 /* Those of a REGISTER that the engine has not taken. */
-void pw_unread_add_all(const str *table, const str *aor, const pw_contacts_t *contacts);
+void pw_pending_add_all(const str *table, const str *aor, const pw_contacts_t *contacts);
 
 /* In the supervisor: the next one, to be freed, or NULL. */
-pw_unread_t *pw_unread_take(void);
+pw_pending_t *pw_pending_take(void);
 
 /* No engine has taken it yet: it is the next one again. */
-void pw_unread_put_back(pw_unread_t *entry);
-int pw_unread_any(void);
+void pw_pending_put_back(pw_pending_t *entry);
+int pw_pending_any(void);
 
 /* In the supervisor, when none is left: looks into a portion of usrloc for those for which there was no room. 0: there
  * is nothing to look for. */
-int pw_unread_search(void);
+int pw_pending_search(void);
 
 /* pushwake_lookup.c */
 enum pw_lookup_result {
@@ -123,14 +123,14 @@ typedef struct pw_event {
 void pw_event_init(pw_event_t *event);
 
 /* Only then it may be run, with the route type set. */
-int pw_event_is_heard(const pw_event_t *event);
+int pw_event_has_route(const pw_event_t *event);
 void pw_event_run(const pw_event_t *event, sip_msg_t *msg);
 
 /* pushwake_result.c */
 int pw_result_init(void);
 
 /* Whether the script has anything for it; does not change while Kamailio runs. */
-int pw_result_is_heard(void);
+int pw_result_has_route(void);
 void pw_result_run(const pushwake_result *result);
 int pw_pv_parse(pv_spec_p spec, str *in);
 int pw_pv_get(sip_msg_t *msg, pv_param_t *param, pv_value_t *value);

@@ -230,7 +230,7 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 	if(status < 0) {
 		pw_join(table, &r->aor, &contacts);
 		if(r->request.account.len == 0) { /* an account's is told by its server's next answer */
-			pw_unread_add_all(table, &r->aor, &contacts);
+			pw_pending_add_all(table, &r->aor, &contacts);
 		}
 	} else {
 		pw_execute_all(&result, &contacts);

@@ -22,7 +22,7 @@
 static void on_contact(ucontact_t *contact, int type, void *param)
 {
 	if(contact->server_id != server_id) {
-		pw_unread_add(contact);
+		pw_pending_add(contact);
 	}
 }
 
@@ -34,7 +34,7 @@ int pw_replicated_init(pushwake_settings *settings)
 		LM_WARN("dmq_usrloc brings contacts of other nodes, and server_id is not set: they count as this node's, and their phones are not woken "
 				"from here; write server_id=1, and another number on each node\n");
 	}
-	if(pw_unread_init() < 0) {
+	if(pw_pending_init() < 0) {
 		return -1;
 	}
 	/* what other nodes store is known here already */
@@ -107,7 +107,7 @@ static int says_push(const pw_contact_t *c)
 }
 
 /* Keeps the one that the entry is about. */
-static void keep(pw_contacts_t *contacts, const pw_unread_t *entry)
+static void keep(pw_contacts_t *contacts, const pw_pending_t *entry)
 {
 	pw_contact_t *c = pw_contact_find(contacts, &entry->ruid);
 
@@ -122,11 +122,11 @@ static void keep(pw_contacts_t *contacts, const pw_unread_t *entry)
 
 void pw_replicated_take(void)
 {
-	pw_unread_t *entry;
+	pw_pending_t *entry;
 	pw_contacts_t contacts;
 	int i, status;
 
-	for(i = 0; i < PW_REPLICATED_AT_ONCE && (entry = pw_unread_take()) != NULL; i++) {
+	for(i = 0; i < PW_REPLICATED_AT_ONCE && (entry = pw_pending_take()) != NULL; i++) {
 		status = pw_contacts_get(&contacts, entry->table, &entry->aor);
 		if(status == 0) {
 			keep(&contacts, entry);
@@ -134,12 +134,12 @@ void pw_replicated_take(void)
 			pw_contacts_free(&contacts);
 		}
 		if(status == PUSHWAKE_ERR_UNAVAILABLE || status == PUSHWAKE_ERR_TIMEOUT) {
-			pw_unread_put_back(entry);
+			pw_pending_put_back(entry);
 			return;
 		}
 		shm_free(entry);
 	}
-	if(pw_unread_any() || pw_unread_search()) {
+	if(pw_pending_any() || pw_pending_search()) {
 		pw_supervisor_wake();
 	}
 }

@@ -43,9 +43,9 @@ int pw_result_init(void)
 	return 0;
 }
 
-int pw_result_is_heard(void)
+int pw_result_has_route(void)
 {
-	return pw_event_is_heard(&event);
+	return pw_event_has_route(&event);
 }
 
 void pw_result_run(const pushwake_result *result)

@@ -41,7 +41,7 @@ str pw_server_of(const pushwake_upstream *order)
 	int was_new = ruri_get_forking_state();
 	sip_msg_t *msg;
 
-	if(!pw_event_is_heard(&event)) {
+	if(!pw_event_has_route(&event)) {
 		return hop;
 	}
 	msg = faked_msg_next();

@@ -63,14 +63,14 @@ typedef struct pw_hold {
 	int last_leg;
 	int answered_leg;  /* of the 2xx that goes to the caller */
 	int unsent_leg;    /* the last that could not be sent: the engine decides again when it hears of it */
-	uint64_t outrun;   /* legs whose end, or whose successor, came before themselves */
+	uint64_t overtaken;   /* legs whose end, or whose successor, came before themselves */
 	int turn;          /* of the HOLD that came last: a GIVE_UP before it counts no more */
 	int64_t resumed_ms; /* when another engine was asked to go on: what the one before said then counts no more */
 	int legs[PW_MAX_BRANCHES];   /* leg of each branch; 0: none of ours */
 	unsigned int places[PW_MAX_BRANCHES]; /* where it was sent: pw_place_of(); 0: not known */
 	unsigned int closed;         /* branches that a later leg of their device replaced */
-	unsigned int heard_trying;   /* branches of which 100, more than 100, a failure was reported */
-	unsigned int heard_ringing;
+	unsigned int reported_trying;   /* branches of which 100, more than 100, a failure was reported */
+	unsigned int reported_ringing;
 	unsigned int failed;
 	int64_t stream_ms;           /* since then a leg is out over a connection, unanswered; 0: none is */
 	uint64_t pushed;             /* devices whose push was taken */

@@ -174,7 +174,7 @@ void pw_leg_end(tm_cell_t *t, pw_hold_t *hold, int leg)
 	if(branch >= 0) {
 		pw_leg_close(t, hold, branch);
 	} else if(leg > 0 && leg < 64) {
-		hold->outrun |= (uint64_t)1 << leg;
+		hold->overtaken |= (uint64_t)1 << leg;
 		hold->last_leg = MAX(hold->last_leg, leg); /* nobody gives its number out again */
 	}
 }
@@ -260,7 +260,7 @@ void pw_leg_in_hand(sip_msg_t *msg)
 }
 
 /* Whether somebody wants to hear that a leg goes out: another module, or we ourselves (on_transaction()). */
-static int is_forwarding_heard(tm_cell_t *t)
+static int is_forwarding_watched(tm_cell_t *t)
 {
 	struct tm_callback volatile *callback;
 	const pw_hold_t *hold;
@@ -281,7 +281,7 @@ static int is_forwarding_heard(tm_cell_t *t)
  * has to follow. */
 static int tell_nobody(tm_cell_t *t)
 {
-	if((t->tmcb_hl.reg_types & TMCB_REQUEST_FWDED) == 0 || is_forwarding_heard(t)) {
+	if((t->tmcb_hl.reg_types & TMCB_REQUEST_FWDED) == 0 || is_forwarding_watched(t)) {
 		return 0;
 	}
 	__sync_and_and_fetch(&t->tmcb_hl.reg_types, ~TMCB_REQUEST_FWDED);
@@ -327,7 +327,7 @@ int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, in
 	int there, added;
 
 	hold->last_leg = MAX(hold->last_leg, leg);
-	if(leg < 64 && (hold->outrun & ((uint64_t)1 << leg))) {
+	if(leg < 64 && (hold->overtaken & ((uint64_t)1 << leg))) {
 		pw_leg_end(t, hold, replaces);
 		return 1;
 	}

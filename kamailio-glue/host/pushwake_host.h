@@ -22,7 +22,7 @@
  *     pushwake_dialog     pushwake_in_dialog(): requests within a call
  *     pushwake_send       pushwake_send()
  *     pushwake_removed    contacts that somebody removes by hand
- *     pushwake_replicated contacts that other nodes replicate; pushwake_unread: those that wait for the engine
+ *     pushwake_replicated contacts that other nodes replicate; pushwake_pending: those that wait for the engine
  *     pushwake_result     event_route[pushwake:result] and $pushwake(...)
  *     pushwake_event      what a script has for events of this module
  *   requests/   what happens to what is held

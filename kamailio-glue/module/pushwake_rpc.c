@@ -8,7 +8,7 @@
 #include "core/rpc.h"
 #include "pushwake_module.h"
 
-/* Module ctl sends no answer of more than 32 kB (binrpc_max_body_size) and no fault of more than 255 bytes. A story
+/* Module ctl sends no answer of more than 32 kB (binrpc_max_body_size) and no fault of more than 255 bytes. A trace
  * takes up to 17 kB, so none is begun behind this much. */
 #define STORIES_BEGIN_WITHIN (12 * 1024)
 #define LONGEST_FAULT 200
@@ -67,7 +67,7 @@ static int add_field(pw_reply_t *reply, void *row, const pushwake_field *field)
 	return reply->rpc->struct_add(row, "s", name, number);
 }
 
-/* A line of a request's story, and not the row that begins a request. */
+/* A line of a request's trace, and not the row that begins a request. */
 static int is_line(const pushwake_field *fields, size_t count)
 {
 	static const char first[] = "at_ms";

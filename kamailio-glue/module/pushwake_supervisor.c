@@ -70,7 +70,7 @@ static pushwake_supervisor *engine_start(void)
 	pushwake_supervisor_config config = PUSHWAKE_SUPERVISOR_CONFIG_INIT;
 	pushwake_supervisor *supervisor = NULL;
 
-	config.on_result = pw_result_is_heard() ? on_result : NULL;
+	config.on_result = pw_result_has_route() ? on_result : NULL;
 	config.on_log = on_log;
 	config.on_verb = on_verb;
 	config.on_engine = on_engine;

@@ -120,9 +120,9 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 		t->uac[branch].last_received = (short)code; /* its CANCEL may go out */
 	}
 	if(code < 200) {
-		if(code == 100 ? !(hold->heard_trying & bit) : !(hold->heard_ringing & bit)) {
-			hold->heard_trying |= bit;
-			hold->heard_ringing |= code > 100 ? bit : 0;
+		if(code == 100 ? !(hold->reported_trying & bit) : !(hold->reported_ringing & bit)) {
+			hold->reported_trying |= bit;
+			hold->reported_ringing |= code > 100 ? bit : 0;
 			pw_leg_report(hold, leg, code, 1);
 		}
 		return;

@@ -29,7 +29,7 @@ USERS, RATE = 100, 8
 # In the engine: what is told, and the function as swift-demangle --simplified has it.
 STEPS = [
     ("all turns of the loop", "Loop.turn(waitingUpTo:)"),
-    ("  messages of the PBX", "EngineService.receive(on:)"),
+    ("  messages of the PBX", "EngineServer.receive(on:)"),
     ("    INVITE", "EngineCore.wake(_:_:waits:)"),
     ("      message read", "WakeMessage.init(decoding:)"),
     ("      bindings", "EngineCore.bindings(for:in:)"),
@@ -46,7 +46,7 @@ STEPS = [
     ("    the request has ended", "EngineCore.requestEnded(_:_:)"),
     ("  the provider's answer", "HTTPConnection.ready(_:)"),
     ("    the push has ended", "PushJob.ended(_:)"),
-    ("      its result", "EngineCore.settle(_:_:_:)"),
+    ("      its result", "EngineCore.recordResult(_:_:_:)"),
     ("  frames and record of the push", "HTTPConnection.turnEnds()"),
     ("  rows on their way to the file", "BufferedStore.flush()"),
     ("  answers of Valkey", "ValkeyLink.receive(from:)"),
@@ -55,7 +55,7 @@ STEPS = [
     ("within these: users written", "UserImage.encode(_:of:version:)"),
     ("  once a second", "EngineCore.tick(now:)"),
     ("within these: verbs carried out", "EngineCore.perform(_:_:)"),
-    ("within these: stories", "Trace.note(_:_:now:)"),
+    ("within these: traces", "TraceRing.note(_:_:now:)"),
     ("within these: push made", "Delivery.push(_:type:isWanted:delay:deadline:refusal:completion:)"),
     ("within these: references counted up", "swift_retain"),
     ("within these: and down", "swift_release"),

@@ -27,7 +27,7 @@ sys.path[:0] = [str(ROOT / "scripts/bench"), str(ROOT / "Tests/e2e")]
 from call_servers import free_port  # noqa: E402
 from servers import PUSHWAKE  # noqa: E402
 
-PATIENCE = 300
+RUN_TIMEOUT = 300
 MOST_GIVEN_UP = 0.001
 CODES = ["CANCEL", "INTERNAL_ERROR", "ENHANCE_YOUR_CALM", "REFUSED_STREAM"]
 
@@ -142,7 +142,7 @@ class Provider:
         done = subprocess.run(
             [PUSHWAKE, "load", "--provider", mix.provider, "--url", self.url, "--dir", self.files, "--count", str(mix.count),
              "--concurrency", str(mix.concurrency), "--connections", str(mix.connections), "--json"],
-            capture_output=True, text=True, timeout=PATIENCE, check=False)
+            capture_output=True, text=True, timeout=RUN_TIMEOUT, check=False)
         if not done.stdout.startswith("{"):
             sys.exit(f"load_pushes: pushwake load: {done.stderr.strip()}")
         return json.loads(done.stdout), json.loads(self.order("counters"))

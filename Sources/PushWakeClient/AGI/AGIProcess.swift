@@ -59,7 +59,7 @@ public final class AGIProcess {
                 let event = WaitEvent(
                     kind: kind, contact: EngineClient.text(.contactURI, in: message),
                     reason: EngineClient.text(.reason, in: message))
-                perform(session.heard(event, now: Moment.now()))
+                perform(session.received(event, now: Moment.now()))
             }
         } catch {
             goOn()

@@ -102,7 +102,7 @@ package struct AGISession {
     }
 
     /// Something has happened to the wake.
-    package mutating func heard(_ event: WaitEvent, now: Int64) -> [Action] {
+    package mutating func received(_ event: WaitEvent, now: Int64) -> [Action] {
         guard state == .waiting else { return [] }
         switch event.kind {
         case .registered: return finish("WOKEN", contacts: dial(event.contact), milliseconds: max(0, now &- startedAt))

@@ -35,7 +35,7 @@ public final class EngineClient {
         // First of all: who asks whether the sender still waits need not read the rest. `call` knows the numbers.
         guard waits else { return }
         writer.put(.sentAt, 0)
-        writer.put(.patience, Int64.max)
+        writer.put(.senderTimeout, Int64.max)
     }
 
     /// Adds a field of raw bytes.
@@ -46,12 +46,12 @@ public final class EngineClient {
     public func put(_ tag: EngineProtocol.Tag, _ value: Int64) { writer.put(tag, value) }
 
     /// Sends the request and waits for its reply: at most `engine_timeout`, and not at all while the engine is known
-    /// to hang. `milliseconds` is the patience of one who may wait, whatever is known: a shell, a supervisor.
+    /// to hang. `milliseconds` is the time limit of a caller that may wait, whatever is known: a shell, a supervisor.
     public func call(milliseconds: Int64? = nil) throws(ClientError) -> MessageReader {
         let now = SystemClock.monotonicMilliseconds()
-        let patience = milliseconds ?? timeout
+        let limit = milliseconds ?? timeout
         writer.replaceNumber(at: 0, with: now)
-        writer.replaceNumber(at: 1, with: patience)
+        writer.replaceNumber(at: 1, with: limit)
         guard !writer.isOverfull else { throw .tooLarge }
         if let links { (link, circuit) = links.take() }
         let before = circuit
@@ -59,7 +59,7 @@ public final class EngineClient {
         guard milliseconds != nil || mayWait(now) else { throw .timeout }
         do throws(ClientError) {
             try send()
-            return try reply(until: now &+ patience)
+            return try reply(until: now &+ limit)
         } catch {
             if error == .timeout && milliseconds == nil { circuit.timedOut(now: SystemClock.monotonicMilliseconds()) }
             throw error

@@ -7,7 +7,7 @@ internal import PushWakeSystem
 /// It knows neither terminal nor clock: times are monotonic milliseconds.
 public struct ProgressLine: Sendable {
     /// Milliseconds before the first line, and between two.
-    static let patience: Int64 = 500
+    static let delay: Int64 = 500
     static let pause: Int64 = 200
 
     private let what: String
@@ -22,7 +22,7 @@ public struct ProgressLine: Sendable {
         self.what = what
         self.total = total
         begin = now
-        next = now &+ Self.patience
+        next = now &+ Self.delay
     }
 
     /// What to write when so many are done; nil when it is too early for another line.

@@ -162,7 +162,7 @@ public enum EngineProtocol {
         /// When the request was sent, in monotonic milliseconds of the host.
         case sentAt = 90
         /// Milliseconds that the sender waits for the reply.
-        case patience = 91
+        case senderTimeout = 91
         /// Begins an order of the gateway; the fields up to the next one are its own.
         case upstreamAction = 160
         case upstreamID = 161

@@ -210,16 +210,16 @@ package struct RequestDeadline: Equatable {
     /// Monotonic milliseconds.
     private var sentAt: Int64?
     /// Milliseconds.
-    private var patience: Int64?
+    private var senderTimeout: Int64?
 
     /// Reads it from a request; one that says nothing never ends.
     package init(decoding message: MessageReader) {
         var reader = message
         // Clients say it first.
-        while sentAt == nil || patience == nil, let field = reader.next() {
+        while sentAt == nil || senderTimeout == nil, let field = reader.next() {
             switch field.tag {
             case .sentAt: sentAt = reader.number(field)
-            case .patience: patience = reader.number(field)
+            case .senderTimeout: senderTimeout = reader.number(field)
             default: break
             }
         }
@@ -228,8 +228,8 @@ package struct RequestDeadline: Equatable {
     /// Whether the sender has given up by `now` (monotonic milliseconds). Both times were cut to milliseconds, so a
     /// request of exactly that age may still be waited for.
     package func isPast(at now: Int64) -> Bool {
-        guard let sentAt, let patience else { return false }
+        guard let sentAt, let senderTimeout else { return false }
         let (age, overflow) = now.subtractingReportingOverflow(sentAt)
-        return !overflow && age > max(patience, 0)
+        return !overflow && age > max(senderTimeout, 0)
     }
 }

@@ -12,7 +12,7 @@ public enum EngineTrial {
     /// The last line of a trial that came to its end.
     public static let lastLine = "tried"
     /// Milliseconds for all of it; hundreds of keys take seconds.
-    private static let patience: Int64 = 10_000
+    private static let timeout: Int64 = 10_000
 
     /// What leaves the host without push with the new settings and did not with the earlier ones: settings and remedies.
     public static func problems(of new: Settings, insteadOf earlier: Settings) -> [SettingError] {
@@ -35,7 +35,7 @@ public enum EngineTrial {
     }
 
     private static func answer(of child: ChildProcess, _ program: String) -> [SettingError] {
-        let deadline = SystemClock.monotonicMilliseconds() + patience
+        let deadline = SystemClock.monotonicMilliseconds() + timeout
         var problems: [SettingError] = []
         var other = ""
         while SystemClock.monotonicMilliseconds() < deadline {

@@ -29,7 +29,7 @@ public struct Binding: Equatable, Sendable {
         set { change { $0.team = newValue } }
     }
     /// Nil when the dialect has no such notion.
-    public var service: Service?
+    public var service: TokenUse?
     /// Device token, registration token or subscription URI, escapes resolved.
     @inlinable public var token: String {
         get { box.texts.token }
@@ -79,7 +79,7 @@ public struct Binding: Equatable, Sendable {
     /// Takes every field as it is.
     public init(
         aor: String = "", provider: Provider, environment: Environment = .standard, app: String = "",
-        team: String = "", service: Service? = nil, token: String, dialect: Dialect, instance: String = "",
+        team: String = "", service: TokenUse? = nil, token: String, dialect: Dialect, instance: String = "",
         contact: String = "", callID: String = "", cseq: UInt32 = 0, attributes: Attributes = Attributes(),
         registeredAt: Int64 = 0, expiresAt: Int64 = 0, forgetAt: Int64 = 0, refreshesItself: Bool = false,
         flowNumber: UInt8 = 0, route: String = ""
@@ -201,7 +201,7 @@ public enum Environment: UInt8, Sendable, CaseIterable {
 }
 
 /// What an Apple token is good for.
-public enum Service: UInt8, Sendable, CaseIterable {
+public enum TokenUse: UInt8, Sendable, CaseIterable {
     /// PushKit: rings through CallKit. Never used for anything but a call.
     case voip = 1
     /// An ordinary notification token.

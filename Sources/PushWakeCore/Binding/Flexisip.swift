@@ -39,7 +39,7 @@ enum Flexisip {
     private struct Token {
         let text: String
         /// Nil when the token has no label.
-        let service: Service?
+        let service: TokenUse?
     }
 
     /// One token as RFC 8599 has it: neither a second one nor a label.
@@ -57,7 +57,7 @@ enum Flexisip {
             let part = cursor.skip(to: ASCII.ampersand)
             var colon = part.upperBound
             while colon > part.lowerBound, bytes[colon &- 1] != ASCII.colon { colon &-= 1 }
-            if colon > part.lowerBound, let service = Service(label: bytes.part(colon..<part.upperBound)) {
+            if colon > part.lowerBound, let service = TokenUse(label: bytes.part(colon..<part.upperBound)) {
                 tokens.append(Token(text: bytes.text(part.lowerBound..<(colon &- 1)), service: service))
             } else {
                 tokens.append(Token(text: bytes.text(part), service: nil))
@@ -67,7 +67,7 @@ enum Flexisip {
     }
 
     /// The service of each token: its label, or for the one without a label the service nobody else took.
-    private static func assign(_ tokens: [Token], to services: [Service]) throws(Problem) -> [Service] {
+    private static func assign(_ tokens: [Token], to services: [TokenUse]) throws(Problem) -> [TokenUse] {
         var free = services
         for label in tokens.compactMap(\.service) {
             guard let index = free.firstIndex(of: label) else {

@@ -92,7 +92,7 @@ enum RFC8599 {
 ///
 /// The RFC makes whatever follows the last dot the service. Phones in the field leave the service out,
 /// so only words known as services count as one; else the bundle id reaches to the end, for ordinary pushes. Tokens
-/// for a watch's complication, a file provider or a walkie-talkie are kept and get nothing (`Service.takesPushes`).
+/// for a watch's complication, a file provider or a walkie-talkie are kept and get nothing (`TokenUse.takesPushes`).
 ///
 /// Mizutech's phones may leave the team out too, and send the bundle id alone. A team id is of capitals and digits
 /// (Apple: ten of them), which no bundle id begins with.
@@ -102,7 +102,7 @@ struct AppleParam {
     /// Without the service.
     let bundle: String
     /// In the order given, each once; never empty.
-    let services: [Service]
+    let services: [TokenUse]
 
     init(_ text: String) throws(Problem) {
         let bytes = text.utf8.span
@@ -132,17 +132,17 @@ struct AppleParam {
         try TokenRules.check(app: self.bundle, from: "pn-param")
     }
 
-    private static let remote: [Service] = [.remote]
-    private static let voip: [Service] = [.voip]
+    private static let remote: [TokenUse] = [.remote]
+    private static let voip: [TokenUse] = [.voip]
 
     /// Names of services, several of them with `&` between; nil when any other word is there.
-    private static func services(_ label: Span<UInt8>) -> [Service]? {
+    private static func services(_ label: Span<UInt8>) -> [TokenUse]? {
         if label.equals("voip") { return voip }
-        var found: [Service] = []
+        var found: [TokenUse] = []
         var cursor = Cursor(label)
         repeat {
             let word = label.part(cursor.skip(to: ASCII.ampersand))
-            guard let service = Service(label: word) else { return nil }
+            guard let service = TokenUse(label: word) else { return nil }
             if !found.contains(service) { found.append(service) }
         } while cursor.take(ASCII.ampersand)
         return found

@@ -6,7 +6,7 @@
 /// An object, and never changed: what is asked of it for each REGISTER is asked without a copy.
 public final class RegistrationPolicy: Sendable {
     /// A reply other than the registrar's own.
-    public struct Refusal: Equatable, Sendable {
+    public struct Rejection: Equatable, Sendable {
         /// 555 or 423.
         public let code: Int
         /// Reason phrase of the reply.
@@ -91,7 +91,7 @@ public final class RegistrationPolicy: Sendable {
     public var mayRefuse: Bool { sends555 || minExpires > 0 }
 
     /// The reply that must go out instead of the registrar's; nil when there is none.
-    public func refusal(of registration: Registration) -> Refusal? {
+    public func refusal(of registration: Registration) -> Rejection? {
         guard !registration.isPushedUpstream, !registration.isRemoval else { return nil }
         let wanted = registration.contacts.filter { $0.push != .none }
         if sends555 && !wanted.isEmpty {
@@ -101,14 +101,14 @@ public final class RegistrationPolicy: Sendable {
             }
             let isUnsupported = registration.lacksSupport || registration.problems.allSatisfy(\.isWarning)
             if !isServed && isUnsupported {
-                return Refusal(code: 555, reason: "Push Notification Service Not Supported", minExpires: 0)
+                return Rejection(code: 555, reason: "Push Notification Service Not Supported", minExpires: 0)
             }
         }
         let isTooShort = wanted.contains { contact in
             guard !usable(contact, of: registration).isEmpty else { return false }
             return registration.requestedExpires(of: contact).map { Int($0) < minExpires } ?? false
         }
-        return isTooShort ? Refusal(code: 423, reason: "Interval Too Brief", minExpires: minExpires) : nil
+        return isTooShort ? Rejection(code: 423, reason: "Interval Too Brief", minExpires: minExpires) : nil
     }
 
     /// The registrar granted less than a phone must ask for, or than a push can refresh: it is promised nothing (RFC 8599,

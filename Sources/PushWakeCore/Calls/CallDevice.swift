@@ -314,7 +314,7 @@ struct DeviceState {
     }
 
     /// Nothing is on its way to it, and perhaps nothing will be.
-    var isHopeless: Bool {
+    var isUnlikelyToWake: Bool {
         @inline(__always) get { isUnreachable && push == .underway && !hasLeg && replacement == nil }
     }
 

@@ -22,7 +22,7 @@ public enum CallEnd: Equatable, Sendable {
         }
     }
 
-    /// For a story and a log line.
+    /// For a trace and a log line.
     public var name: String {
         switch self {
         case .answered: "answered"

@@ -41,7 +41,7 @@ extension CallMachine {
         guard let index = devices.firstIndex(where: { $0.has(leg: leg) }),
             let sent = devices[index].leg(leg), sent.heard == .nothing, host == .proxy || !sent.isSent
         else { return [] }
-        let wasTold = mustHear(devices[index], of: end, now)
+        let wasInformed = mustHear(devices[index], of: end, now)
         if devices[index].otherLeg == nil {
             devices[index].closeLeg(hasFailed: false)
         } else {
@@ -49,7 +49,7 @@ extension CallMachine {
         }
         var verbs: [CallVerb] = []
         showEnd(index, sent.contact, now, &verbs)
-        if !wasTold { tellEnd(end, index, now, &verbs) }
+        if !wasInformed { tellEnd(end, index, now, &verbs) }
         return verbs
     }
 

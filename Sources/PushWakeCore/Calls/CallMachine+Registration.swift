@@ -11,7 +11,7 @@ extension CallMachine {
     /// A device of the user has registered.
     public mutating func registered(_ registration: CallRegistration, now: Int64) -> [CallVerb] {
         var verbs: [CallVerb] = []
-        if join(registration, now, &verbs) { settle(now, &verbs) }
+        if join(registration, now, &verbs) { decide(now, &verbs) }
         return verbs
     }
 
@@ -76,7 +76,7 @@ extension CallMachine {
             devices[index].device.contacts.removeAll { $0.key == key }
             if devices[index].replacement?.contact.key == key { devices[index].replacement = nil }
         }
-        settle(now, &verbs)
+        decide(now, &verbs)
         return verbs
     }
 

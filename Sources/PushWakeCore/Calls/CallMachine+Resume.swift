@@ -28,12 +28,12 @@ extension CallMachine {
         declineAt = nil
         endsAt = until
         var verbs: [CallVerb] = [.note(.continued(max(0, until - now)))]
-        settle(now, &verbs)
+        decide(now, &verbs)
         return verbs
     }
 
     /// The host keeps the request open by itself, so that only time has to be looked after.
-    mutating func settleElsewhere(_ now: Int64, _ verbs: inout [CallVerb]) {
+    mutating func decideElsewhere(_ now: Int64, _ verbs: inout [CallVerb]) {
         if now >= endsAt, closing == nil { closing = .timedOut }
         guard isClosed else { return }
         for index in devices.indices { dropPush(index, &verbs) }
@@ -70,7 +70,7 @@ extension CallMachine {
             }
             push(index, now, &verbs)
         }
-        settle(now, &verbs)
+        decide(now, &verbs)
         return verbs
     }
 }

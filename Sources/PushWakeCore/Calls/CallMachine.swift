@@ -31,7 +31,7 @@ public struct CallMachine: ~Copyable {
     public internal(set) var end: CallEnd?
     var endedAt: Int64?
     private var lastLeg = 0
-    private var hasTold = false
+    private var hasSentProvisional = false
     /// A leg is over whose end its host leaves to the next verb: one that could not be sent or timed out, and with a
     /// dialplan every one.
     var hostAwaitsVerb = false
@@ -82,7 +82,7 @@ public struct CallMachine: ~Copyable {
     public mutating func start(now: Int64) -> [CallVerb] {
         var verbs: [CallVerb] = []
         for index in devices.indices { begin(index, now, &verbs) }
-        settle(now, &verbs)
+        decide(now, &verbs)
         return verbs
     }
 
@@ -177,11 +177,11 @@ public struct CallMachine: ~Copyable {
         case ..<200:
             guard isFromPhone, !(status == 100 && current.contact.isBehindProxy) else { return [] }
             devices[index].choose(leg: leg)
-            heard(index, status, &verbs)
+            received(index, status, &verbs)
             compareLegs(index, &verbs)
         case ..<300:
             devices[index].choose(leg: leg)
-            heard(index, status, &verbs)
+            received(index, status, &verbs)
             devices[index].otherLeg = nil
             devices[index].isAnswered = true
             // It goes to the caller at once and ends every other leg (RFC 3261, 16.7): there is nothing to hold.
@@ -200,11 +200,11 @@ public struct CallMachine: ~Copyable {
             }
             repeatsGiveUp = host == .proxy && leg == legAtGiveUp && !isFromPhone && current.heard == .nothing
         }
-        settle(now, &verbs)
+        decide(now, &verbs)
         return verbs
     }
 
-    private mutating func heard(_ index: Int, _ status: Int, _ verbs: inout [CallVerb]) {
+    private mutating func received(_ index: Int, _ status: Int, _ verbs: inout [CallVerb]) {
         guard let leg = devices[index].leg else { return }
         let heard = DeviceState.Heard(status: status)
         guard heard > leg.heard || status >= 200 else { return }
@@ -287,7 +287,7 @@ public struct CallMachine: ~Copyable {
             tellCaller(&verbs)
         } else if isFirst, !isClosed {
             pushFailed(index, now, &verbs)
-            settle(now, &verbs)
+            decide(now, &verbs)
         }
         return verbs
     }
@@ -303,7 +303,7 @@ public struct CallMachine: ~Copyable {
         ring(index, contact, now, &verbs)
         // The push is still to bring it where it is.
         devices[index].legAtPush = lastLeg
-        settle(now, &verbs)
+        decide(now, &verbs)
         return verbs
     }
 
@@ -315,7 +315,7 @@ public struct CallMachine: ~Copyable {
         else { return [] }
         devices[index].isUnreachable = true
         var verbs: [CallVerb] = []
-        settle(now, &verbs)
+        decide(now, &verbs)
         return verbs
     }
 
@@ -350,11 +350,11 @@ public struct CallMachine: ~Copyable {
     /// Time has passed.
     public mutating func tick(now: Int64) -> [CallVerb] {
         var verbs: [CallVerb] = []
-        settle(now, &verbs)
+        decide(now, &verbs)
         guard !isClosed else { return verbs }
         for index in devices.indices { tick(index, now, &verbs) }
         if now >= legsLostAt { loseLegs(&verbs) }
-        settle(now, &verbs)
+        decide(now, &verbs)
         return verbs
     }
 
@@ -419,18 +419,18 @@ public struct CallMachine: ~Copyable {
 
     /// Lets the caller hear something while every phone sleeps, once.
     private mutating func tellCaller(_ verbs: inout [CallVerb]) {
-        guard isCall, isHeld, !hasLegs, !hasTold, policy.wakeProvisional > 100 else { return }
-        hasTold = true
+        guard isCall, isHeld, !hasLegs, !hasSentProvisional, policy.wakeProvisional > 100 else { return }
+        hasSentProvisional = true
         verbs.append(.tell(status: policy.wakeProvisional))
         verbs.append(.note(.told(status: policy.wakeProvisional)))
     }
 
     /// Compares who can still answer with what the host was told last.
-    mutating func settle(_ now: Int64, _ verbs: inout [CallVerb]) {
+    mutating func decide(_ now: Int64, _ verbs: inout [CallVerb]) {
         guard end == nil else { return }
-        guard !isElsewhere else { return settleElsewhere(now, &verbs) }
+        guard !isElsewhere else { return decideElsewhere(now, &verbs) }
         let hasLiveLeg = hasDevice { $0.hasLiveLeg }
-        let isAwaited = !isClosed && hasDevice { $0.isAwaited && (hasLiveLeg || !$0.isHopeless) }
+        let isAwaited = !isClosed && hasDevice { $0.isAwaited && (hasLiveLeg || !$0.isUnlikelyToWake) }
         setDeclineClock(runs: isAwaited && !hasLiveLeg, now)
         let isTimeOver = now >= declineAt ?? endsAt
         let mustEnd = hostAwaitsVerb && !hasLiveLeg

@@ -24,11 +24,11 @@ public enum CallVerb: Equatable, Sendable {
     case push(device: Int, event: PushEvent, deadline: Int64)
     /// Drop the push for the call, if it has not left. Its outcome is reported all the same: not accepted if it is gone.
     case dropPush(device: Int)
-    /// A line of the request's story.
+    /// A line of the request's trace.
     case note(CallNote)
 }
 
-/// What happened to a held request, in the order of its story. Most are the machine's; hosts and delivery add theirs.
+/// What happened to a held request, in the order of its trace. Most are the machine's; hosts and delivery add theirs.
 public enum CallNote: Equatable, Sendable {
     /// The device takes the request at once, and why.
     case awake(device: Int, CallContact.Reach)
@@ -40,7 +40,7 @@ public enum CallNote: Equatable, Sendable {
     case delayed(device: Int, Int64)
     /// It was pushed a moment ago, which may wake it for this request too, or too many pushes went; the next one may go in
     /// so many milliseconds.
-    case putOff(device: Int, Int64, PushTurn.Setting)
+    case putOff(device: Int, Int64, LimitKey.Setting)
     /// None of its tokens takes a push for this event.
     case notPushed(device: Int, Plan.Reason)
     /// It was rung and has said nothing for so many milliseconds.
@@ -81,7 +81,7 @@ public enum CallNote: Equatable, Sendable {
     case ended(CallEnd)
 }
 
-/// How one push of a request ended, as the request's story tells it.
+/// How one push of a request ended, as the request's trace tells it.
 public struct PushAnswer: Equatable, Sendable {
     public var event: PushEvent
     public var outcome: Outcome

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Where the story of each call is sent as HEP, as the setting `hep_capture` says it: `host:port` for UDP, or
+/// Where the trace of each call is sent as HEP, as the setting `hep_capture` says it: `host:port` for UDP, or
 /// `udp:host:port`, `tcp:host:port`, `tls:host:port`. IPv6 literals stand in brackets.
 public struct CaptureAddress: Equatable, Sendable, CustomStringConvertible {
     /// How packets get there.

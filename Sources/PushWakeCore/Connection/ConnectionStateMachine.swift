@@ -22,12 +22,12 @@ public struct ConnectionStateMachine: ~Copyable {
     private var state = State.connecting
     /// Milliseconds of silence after which a PING must come back before use; nil: never ask.
     private let pingAfter: Int64?
-    private var lastHeard: Int64
+    private var lastReceived: Int64
 
     /// Begins with a connection that is being opened.
     public init(pingAfter: Int64?, now: Int64) {
         self.pingAfter = pingAfter
-        lastHeard = now
+        lastReceived = now
     }
 
     /// What comes of TCP standing.
@@ -53,7 +53,7 @@ public struct ConnectionStateMachine: ~Copyable {
     /// TLS stands.
     public mutating func secured(now: Int64) -> SecuredAction {
         guard state == .securing else { return .none }
-        lastHeard = now
+        lastReceived = now
         state = .ready(openStreams: 0)
         return .offerStreams
     }
@@ -69,7 +69,7 @@ public struct ConnectionStateMachine: ~Copyable {
     /// What to do before an idle connection is used.
     public enum UseAction: Equatable {
         case use
-        /// Send a PING; requests wait for `heard(now:)` or `closed()`.
+        /// Send a PING; requests wait for `received(now:)` or `closed()`.
         case ping
         /// Nothing can be opened here now.
         case wait
@@ -78,7 +78,7 @@ public struct ConnectionStateMachine: ~Copyable {
     /// A request asks for a stream.
     public mutating func wanted(now: Int64) -> UseAction {
         guard case .ready(let openStreams) = state else { return .wait }
-        guard let pingAfter, openStreams == 0, now - lastHeard >= pingAfter else { return .use }
+        guard let pingAfter, openStreams == 0, now - lastReceived >= pingAfter else { return .use }
         state = .checking
         return .ping
     }
@@ -96,14 +96,14 @@ public struct ConnectionStateMachine: ~Copyable {
 
     /// A PING came back.
     public mutating func pong(now: Int64) -> PongAction {
-        lastHeard = now
+        lastReceived = now
         guard state == .checking else { return .none }
         state = .ready(openStreams: 0)
         return .offerStreams
     }
 
     /// Bytes came from the peer.
-    public mutating func heard(now: Int64) { lastHeard = now }
+    public mutating func received(now: Int64) { lastReceived = now }
 
     /// What comes of a stream's end.
     public enum StreamEndedAction: Equatable {

@@ -63,7 +63,7 @@ public struct DiagnosisFacts: Equatable, Sendable {
     public struct Request: Equatable, Sendable {
         public let method: String
         public let ago: Int64
-        /// As a story's header has it; empty while it goes on.
+        /// As a trace's header has it; empty while it goes on.
         public let end: String
         public let summary: String
 
@@ -91,7 +91,7 @@ public struct DiagnosisFacts: Equatable, Sendable {
     /// Nil where no push service has told its time.
     public var clock: ClockReading?
     /// What the services said when they took a credential for wrong, the newest of each.
-    public var refusals: [Provider: String] = [:]
+    public var configurationErrors: [Provider: String] = [:]
 
     /// Knows nothing but the name.
     public init(aor: String) { self.aor = aor }

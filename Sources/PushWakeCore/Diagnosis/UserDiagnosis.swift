@@ -189,7 +189,7 @@ public struct UserDiagnosis: Equatable, Sendable {
             add(.wake, .fine, "\(name) has \(hasCome ? "registered" : "not registered") since")
         case .failing(_, let outcome):
             let state: State = outcome == .throttled || outcome == .overloaded ? .doubtful : .failing
-            let reason = outcome == .misconfigured ? facts.refusals[phone.provider] : nil
+            let reason = outcome == .misconfigured ? facts.configurationErrors[phone.provider] : nil
             add(
                 .push, state, "\(name): \(words)\(reason.map { " (\($0))" } ?? "")\(last)",
                 reason.map(remedy(after:)) ?? Self.remedy(phone.assessment) ?? "")

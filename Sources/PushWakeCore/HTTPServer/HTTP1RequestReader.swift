@@ -27,7 +27,7 @@ public struct HTTP1RequestReader: ~Copyable {
         /// A whole request; when it does not keep the connection open, no other follows.
         case request(ServedRequest, keepsOpen: Bool)
         /// Answer with this status and close.
-        case refused(HTTPRefusal)
+        case refused(HTTPRequestError)
     }
 
     private struct Head {
@@ -83,7 +83,7 @@ public struct HTTP1RequestReader: ~Copyable {
 
     /// Goes on with what has come.
     public mutating func next() -> Step {
-        do throws(HTTPRefusal) {
+        do throws(HTTPRequestError) {
             return try advance()
         } catch {
             state = .over
@@ -92,7 +92,7 @@ public struct HTTP1RequestReader: ~Copyable {
         }
     }
 
-    private mutating func advance() throws(HTTPRefusal) -> Step {
+    private mutating func advance() throws(HTTPRequestError) -> Step {
         while true {
             switch state {
             case .over: return .incomplete
@@ -136,7 +136,7 @@ public struct HTTP1RequestReader: ~Copyable {
         return .continueWanted
     }
 
-    private mutating func finish() throws(HTTPRefusal) -> Step {
+    private mutating func finish() throws(HTTPRequestError) -> Step {
         guard let request = ServedRequest(method: head.method, target: head.target, headers: head.headers, body: body)
         else { throw .malformed("the target is not a path of this server") }
         let keepsOpen = !head.isHTTP10 && !asksToClose
@@ -156,7 +156,7 @@ public struct HTTP1RequestReader: ~Copyable {
     // MARK: Head
 
     /// End of the fields, behind the empty line; nil while it has not come.
-    private mutating func headEnd() throws(HTTPRefusal) -> Int? {
+    private mutating func headEnd() throws(HTTPRequestError) -> Int? {
         // Empty lines before a request are no fault (RFC 9112, 2.2).
         while buffer.count - consumed >= 2, buffer[consumed] == ASCII.carriageReturn,
             buffer[consumed + 1] == ASCII.lineFeed
@@ -178,7 +178,7 @@ public struct HTTP1RequestReader: ~Copyable {
         return nil
     }
 
-    private mutating func readHead(_ end: Int) throws(HTTPRefusal) {
+    private mutating func readHead(_ end: Int) throws(HTTPRequestError) {
         head = Head()
         var start = consumed
         var isFirst = true
@@ -202,7 +202,7 @@ public struct HTTP1RequestReader: ~Copyable {
         guard hosts == 1 || hosts == 0 && head.isHTTP10 else { throw .malformed("one Host field is needed") }
     }
 
-    private mutating func readRequestLine(_ line: ArraySlice<UInt8>) throws(HTTPRefusal) {
+    private mutating func readRequestLine(_ line: ArraySlice<UInt8>) throws(HTTPRequestError) {
         let parts = line.split(separator: ASCII.space, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].count <= 32, !parts[0].isEmpty, parts[0].allSatisfy(ByteClass.token.contains)
         else { throw .malformed("not a request line of HTTP/1.1") }
@@ -215,7 +215,7 @@ public struct HTTP1RequestReader: ~Copyable {
         head.isHTTP10 = version == "HTTP/1.0"
     }
 
-    private mutating func readField(_ line: ArraySlice<UInt8>) throws(HTTPRefusal) {
+    private mutating func readField(_ line: ArraySlice<UInt8>) throws(HTTPRequestError) {
         guard head.headers.count < limits.fields else { throw .tooManyFields(limits.fields) }
         guard let colon = line.firstIndex(of: ASCII.colon), colon > line.startIndex,
             line[..<colon].allSatisfy(ByteClass.token.contains)
@@ -231,7 +231,7 @@ public struct HTTP1RequestReader: ~Copyable {
 
     // MARK: Body
 
-    private mutating func chooseBody() throws(HTTPRefusal) {
+    private mutating func chooseBody() throws(HTTPRequestError) {
         let codings = head.headers.filter { $0.name == "transfer-encoding" }
         let lengths = head.headers.filter { $0.name == "content-length" }
         for expectation in head.headers where expectation.name == "expect" {
@@ -264,7 +264,7 @@ public struct HTTP1RequestReader: ~Copyable {
         return taken
     }
 
-    private mutating func takeLine(limit: Int) throws(HTTPRefusal) -> ArraySlice<UInt8>? {
+    private mutating func takeLine(limit: Int) throws(HTTPRequestError) -> ArraySlice<UInt8>? {
         guard let end = buffer[consumed...].firstIndex(of: ASCII.lineFeed) else {
             guard buffer.count - consumed <= limit + 2 else {
                 throw .malformed("a line that does not end with CRLF, or is too long")
@@ -278,7 +278,7 @@ public struct HTTP1RequestReader: ~Copyable {
         return buffer[consumed..<(end - 1)]
     }
 
-    private static func chunkSize(_ line: ArraySlice<UInt8>) throws(HTTPRefusal) -> Int {
+    private static func chunkSize(_ line: ArraySlice<UInt8>) throws(HTTPRequestError) -> Int {
         let digits = line.prefix { $0 != ASCII.semicolon && !ASCII.isBlank($0) }
         guard !digits.isEmpty, digits.count <= 8, digits.allSatisfy(ByteClass.hex.contains),
             let size = Int(String(decoding: digits, as: UTF8.self), radix: 16)
@@ -288,7 +288,7 @@ public struct HTTP1RequestReader: ~Copyable {
 }
 
 /// Why a request cannot be read, and the status that says so.
-public enum HTTPRefusal: Error, Equatable, Sendable {
+public enum HTTPRequestError: Error, Equatable, Sendable {
     case malformed(String)
     /// Bytes that a head may have.
     case headTooLong(Int)

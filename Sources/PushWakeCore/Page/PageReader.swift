@@ -11,12 +11,12 @@ public struct PageReader: Equatable, Sendable {
     /// Which user or Call-ID its page is about; empty for the overview.
     public let query: String
     private var seen: UInt64?
-    private var toldAt: Int64
+    private var reportedAt: Int64
 
     /// Begins with what the page was made of, which may have changed meanwhile: the first turn tells it.
     public init(query: String, now: Int64) {
         self.query = query
-        toldAt = now
+        reportedAt = now
     }
 
     /// What to send in this turn; nil for nothing. `changes` is any number that differs when what the page shows does,
@@ -24,8 +24,8 @@ public struct PageReader: Equatable, Sendable {
     public mutating func next(changes: UInt64, hasReadAll: Bool, now: Int64) -> [UInt8]? {
         guard hasReadAll else { return nil }
         let isNew = changes != seen
-        guard isNew || now &- toldAt >= Self.longestSilence else { return nil }
-        (seen, toldAt) = (changes, now)
+        guard isNew || now &- reportedAt >= Self.longestSilence else { return nil }
+        (seen, reportedAt) = (changes, now)
         return Array("event: \(isNew ? "change" : "alive")\ndata: \(now)\n\n".utf8)
     }
 }

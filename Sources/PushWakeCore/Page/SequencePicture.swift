@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The story of a request as a sequence picture: caller, PBX, push services and phones as columns, what went between them as
+/// The trace of a request as a sequence picture: caller, PBX, push services and phones as columns, what went between them as
 /// arrows with their times. The picture is for eyes; the page has the same lines as a list.
 public struct SequencePicture: Equatable, Sendable {
     /// One line of the picture.
@@ -34,9 +34,9 @@ public struct SequencePicture: Equatable, Sendable {
     public private(set) var columns = ["caller", "PBX"]
     public private(set) var steps: [Step] = []
 
-    /// Makes the picture of a story.
-    public init(_ story: CallStory) {
-        let rows = story.rows()
+    /// Makes the picture of a trace.
+    public init(_ trace: CallTrace) {
+        let rows = trace.rows()
         var services: [String] = []
         var phones: [Int64] = []
         for row in rows {
@@ -44,11 +44,11 @@ public struct SequencePicture: Equatable, Sendable {
             if let phone = Self.number("phone", row), !phones.contains(phone) { phones.append(phone) }
         }
         columns += services + phones.sorted().map { "phone \($0)" }
-        steps.append(Step(at: 0, from: 0, to: 1, label: story.method, kind: .sip))
+        steps.append(Step(at: 0, from: 0, to: 1, label: trace.method, kind: .sip))
         for row in rows { add(row) }
     }
 
-    private mutating func add(_ row: CallStory.Row) {
+    private mutating func add(_ row: CallTrace.Row) {
         let at = Self.number("at_ms", row) ?? 0
         let phone = Self.number("phone", row).flatMap { columns.firstIndex(of: "phone \($0)") } ?? 1
         let service = Self.text("provider", row).flatMap { columns.firstIndex(of: $0) } ?? 1
@@ -74,12 +74,12 @@ public struct SequencePicture: Equatable, Sendable {
         }
     }
 
-    private static func text(_ name: String, _ row: CallStory.Row) -> String? {
+    private static func text(_ name: String, _ row: CallTrace.Row) -> String? {
         guard case .text(let text)? = row.first(where: { $0.name == name })?.value else { return nil }
         return text
     }
 
-    private static func number(_ name: String, _ row: CallStory.Row) -> Int64? {
+    private static func number(_ name: String, _ row: CallTrace.Row) -> Int64? {
         guard case .number(let number)? = row.first(where: { $0.name == name })?.value else { return nil }
         return number
     }

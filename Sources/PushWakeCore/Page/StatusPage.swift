@@ -4,7 +4,7 @@
 /// HTML out, and every value is escaped.
 public struct StatusPage: Sendable {
     /// A push service.
-    public struct Service: Equatable, Sendable {
+    public struct PushService: Equatable, Sendable {
         public let name: String
         /// `ready`, `backed-off`, `unreachable` or `circuit-open`.
         public let state: String
@@ -28,13 +28,13 @@ public struct StatusPage: Sendable {
 
     /// Which user or Call-ID is asked for; empty for the overview.
     public var query = ""
-    public var services: [Service] = []
+    public var services: [PushService] = []
     public var held = 0
     /// Nil where nobody counts them.
     public var bindings: Int?
     public var loadLevel = 0
-    /// Requests of the overview, or the stories that were found.
-    public var stories: [CallStory] = []
+    /// Requests of the overview, or the traces that were found.
+    public var traces: [CallTrace] = []
     /// Of the user that is asked for.
     public var diagnosis: UserDiagnosis?
     /// Monotonic milliseconds.
@@ -78,9 +78,9 @@ public struct StatusPage: Sendable {
         html.markup("</b> load level of 4</li></ul></section>")
         writeServices(&html)
         html.markup("<section><h2>Last calls and messages</h2>")
-        if stories.isEmpty { html.markup("<p>There was none since the engine started.</p>") }
+        if traces.isEmpty { html.markup("<p>There was none since the engine started.</p>") }
         html.markup("<ul class=\"requests\">")
-        for story in stories { writeEntry(story, &html) }
+        for trace in traces { writeEntry(trace, &html) }
         html.markup("</ul></section>")
     }
 
@@ -97,30 +97,30 @@ public struct StatusPage: Sendable {
             let connections = service.connections == 1 ? "1 connection" : "\(service.connections) connections"
             let pushes = service.waiting == 1 ? "1 push waits" : "\(service.waiting) pushes wait"
             var words = "\(service.state), \(connections), \(pushes)"
-            if let mean = service.meanAnswer { words += ", answers in \(StoryText.duration(mean))" }
+            if let mean = service.meanAnswer { words += ", answers in \(TraceText.duration(mean))" }
             html.value(words)
             html.markup("</li>")
         }
         html.markup("</ul></section>")
     }
 
-    private func writeEntry(_ story: CallStory, _ html: inout HTMLText) {
+    private func writeEntry(_ trace: CallTrace, _ html: inout HTMLText) {
         html.markup("<li")
-        html.attribute("class", Self.style(of: story))
+        html.attribute("class", Self.style(of: trace))
         html.markup("><span class=\"when\">")
-        html.value("\(UserDiagnosis.time(max(0, now &- story.startedAt) / 1000)) ago")
+        html.value("\(UserDiagnosis.time(max(0, now &- trace.startedAt) / 1000)) ago")
         html.markup("</span> ")
-        html.value(story.method)
+        html.value(trace.method)
         html.markup(" to ")
-        html.search(StoryText.cut(story.aor), linkedTo: story.aor)
-        if !story.from.isEmpty {
+        html.search(TraceText.cut(trace.aor), linkedTo: trace.aor)
+        if !trace.from.isEmpty {
             html.markup(" from ")
-            html.value(story.from)
+            html.value(trace.from)
         }
         html.markup(": ")
-        html.search(Self.ending(of: story), linkedTo: story.callID)
+        html.search(Self.ending(of: trace), linkedTo: trace.callID)
         html.markup("<br>")
-        html.element("span", story.summary, class: "summary")
+        html.element("span", trace.summary, class: "summary")
         html.markup("</li>")
     }
 
@@ -128,12 +128,12 @@ public struct StatusPage: Sendable {
 
     private func writeFindings(_ html: inout HTMLText) {
         if let diagnosis { write(diagnosis, &html) }
-        if stories.isEmpty, diagnosis == nil {
+        if traces.isEmpty, diagnosis == nil {
             html.markup("<section><h2>Nothing found</h2><p>None of the last requests has this Call-ID or is for ")
             html.value(query)
             html.markup(", and there is no phone of such a user.</p></section>")
         }
-        for story in stories { write(story, &html) }
+        for trace in traces { write(trace, &html) }
     }
 
     private func write(_ diagnosis: UserDiagnosis, _ html: inout HTMLText) {
@@ -154,20 +154,20 @@ public struct StatusPage: Sendable {
         html.markup("</p></section>")
     }
 
-    private func write(_ story: CallStory, _ html: inout HTMLText) {
+    private func write(_ trace: CallTrace, _ html: inout HTMLText) {
         html.markup("<section")
-        html.attribute("class", Self.style(of: story))
+        html.attribute("class", Self.style(of: trace))
         html.markup("><h2>")
-        html.value("\(story.method) to \(story.aor), \(UserDiagnosis.time(max(0, now &- story.startedAt) / 1000)) ago")
+        html.value("\(trace.method) to \(trace.aor), \(UserDiagnosis.time(max(0, now &- trace.startedAt) / 1000)) ago")
         html.markup("</h2><p>")
-        if !story.from.isEmpty { html.value("From \(story.from): ") }
-        html.value("\(Self.ending(of: story)); \(story.summary).")
+        if !trace.from.isEmpty { html.value("From \(trace.from): ") }
+        html.value("\(Self.ending(of: trace)); \(trace.summary).")
         html.markup("</p><p class=\"callid\">Call-ID ")
-        html.value(story.callID)
+        html.value(trace.callID)
         html.markup("</p><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Sequence\">")
-        SequencePicture(story).draw("The sequence of the request; the list below has the same", into: &html)
+        SequencePicture(trace).draw("The sequence of the request; the list below has the same", into: &html)
         html.markup("</div><details><summary>Line by line</summary><ol class=\"lines\">")
-        for row in story.rows() {
+        for row in trace.rows() {
             guard case .number(let at)? = row.first?.value, case .text(let text)? = row.dropFirst().first?.value else {
                 continue
             }
@@ -180,13 +180,13 @@ public struct StatusPage: Sendable {
         html.markup("</ol></details></section>")
     }
 
-    private static func ending(of story: CallStory) -> String {
-        guard let end = story.end else { return "goes on" }
-        return "\(end.how.name) after \(StoryText.duration(end.at))"
+    private static func ending(of trace: CallTrace) -> String {
+        guard let end = trace.end else { return "goes on" }
+        return "\(end.how.name) after \(TraceText.duration(end.at))"
     }
 
-    private static func style(of story: CallStory) -> String {
-        guard let end = story.end else { return "open" }
+    private static func style(of trace: CallTrace) -> String {
+        guard let end = trace.end else { return "open" }
         return end.how == .answered || end.how == .completedElsewhere ? "fine" : "failing"
     }
 

@@ -47,7 +47,7 @@ public struct Dedupe: Sendable {
     }
 
     /// The turn of a device for this kind of push; nil for a kind that has no window.
-    public func turn(of binding: Binding, _ event: PushEvent) -> PushTurn? {
+    public func turn(of binding: Binding, _ event: PushEvent) -> LimitKey? {
         window > 0 && event != .custom ? .window(device(of: binding, event)) : nil
     }
 

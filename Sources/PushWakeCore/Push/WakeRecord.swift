@@ -93,9 +93,9 @@ public struct WakeRecord: Equatable, Sendable {
             case .unproven(let accepted): "accepted \(accepted), woke 0 so far"
             case .neverWoke(let accepted): "accepted \(accepted), woke 0: notifications off?"
             case .stoppedWaking(let missed): "accepted \(missed) since it woke last: notifications off?"
-            case .wakes(let time): "wakes in \(StoryText.duration(time))"
+            case .wakes(let time): "wakes in \(TraceText.duration(time))"
             case .wakesSometimes(let time, let woke, let accepted):
-                "wakes in \(StoryText.duration(time)), \(woke) times of \(accepted)"
+                "wakes in \(TraceText.duration(time)), \(woke) times of \(accepted)"
             }
         }
     }

@@ -15,7 +15,7 @@ public struct UpstreamRegistration: ~Copyable {
     /// Phones that are told apart; more count as one that never leaves.
     static let mostDevices = 32
     /// Milliseconds after which a host that says nothing has forgotten the REGISTER. Longer than any timer of SIP.
-    static let patience: Int64 = 60_000
+    static let answerTimeout: Int64 = 60_000
     /// Milliseconds for which a phone counts as registered after a restart, at most.
     private static let longestStay: Int64 = 30 * 86_400_000
     private static let mostTries = 4
@@ -128,7 +128,7 @@ public struct UpstreamRegistration: ~Copyable {
         attempts &+= 1
         attempt = Attempt(
             number: attempts, phone: phone, expires: expires, authorization: authorization,
-            deadline: now + Self.patience)
+            deadline: now + Self.answerTimeout)
         schedule(now)
         return .send(next(attempts, expires, authorization, wall))
     }
@@ -319,7 +319,7 @@ extension UpstreamRegistration {
             let next = hasWoken || !wakes ? until : max(now, until - lead)
             dueAt = min(next, now + policy.lookPause)
         } else {
-            dueAt = now + (interval > 0 ? policy.lookPause : Self.patience)
+            dueAt = now + (interval > 0 ? policy.lookPause : Self.answerTimeout)
         }
     }
 

@@ -21,7 +21,7 @@ public struct UpstreamTarget: Equatable, Sendable {
     public let server: String
 
     /// Why a phone is not registered anywhere.
-    public enum Refusal: Error, Equatable, Sendable {
+    public enum Rejection: Error, Equatable, Sendable {
         /// 403: nobody allowed this server.
         case forbidden(String)
         /// 400: nothing can be made of it.
@@ -38,7 +38,7 @@ public struct UpstreamTarget: Equatable, Sendable {
     /// questioned, but a phone that names its server goes there.
     public init(
         requestURI: String, to: String, account: UpstreamAccount, route: String, servers: UpstreamServers
-    ) throws(Refusal) {
+    ) throws(Rejection) {
         let bytes = to.utf8.span
         user = bytes.text(SIPURI(bytes, in: 0..<bytes.count).user)
         guard !user.isEmpty, user.utf8.count <= 128, user.utf8.allSatisfy(Self.isPlain),
@@ -46,7 +46,7 @@ public struct UpstreamTarget: Equatable, Sendable {
         else {
             throw .malformed("To names no user")
         }
-        func allowed(_ text: String) throws(Refusal) -> HostPort {
+        func allowed(_ text: String) throws(Rejection) -> HostPort {
             guard let place = HostPort(text) else { throw .malformed("\(text) is not a host") }
             guard servers.allow(place) else {
                 throw .forbidden("\(place.text) is not among upper_servers")

@@ -13,7 +13,7 @@ final class FastAGIChannel: WakeWaiter {
     var wait: WakeKey?
     var waitTimer: Loop.TimerID?
     /// Milliseconds that Asterisk has for an answer.
-    private static let patience: Int64 = 10_000
+    private static let timeout: Int64 = 10_000
     private var answerTimer: Loop.TimerID?
     /// Runs when it has given none.
     var onSilence: (() -> Void)?
@@ -34,7 +34,7 @@ final class FastAGIChannel: WakeWaiter {
     func line(_ text: String) { perform(session.line(text, now: Moment.now())) }
 
     func tell(_ event: WaitEvent) {
-        let actions = session.heard(event, now: Moment.now())
+        let actions = session.received(event, now: Moment.now())
         // ORDER: the core is in the middle of its list of waiters; it must not change under it.
         core.delivery.loop.atEndOfTurn { [weak self] in self?.perform(actions) }
     }
@@ -72,7 +72,7 @@ final class FastAGIChannel: WakeWaiter {
         if let answerTimer { core.delivery.loop.cancel(answerTimer) }
         answerTimer = nil
         guard session.expectsAnswer else { return }
-        answerTimer = core.delivery.loop.schedule(after: Self.patience) { [weak self] in
+        answerTimer = core.delivery.loop.schedule(after: Self.timeout) { [weak self] in
             self?.answerTimer = nil
             self?.connection.close()
             self?.onSilence?()

@@ -64,7 +64,7 @@ extension EngineCore {
     private func follow(_ entry: RequestPushes.Entry, _ device: Int, _ request: HeldRequest) {
         entry.followers.append((request, device))
         guard let isAccepted = entry.isAccepted else { return }
-        if let result = entry.result { trace.answered(request.trace, device: device, result, now: delivery.loop.now) }
+        if let result = entry.result { traces.answered(request.trace, device: device, result, now: delivery.loop.now) }
         delivery.loop.atEndOfTurn { [weak self, weak request] in
             guard let self, let request else { return }
             pushEnded(device, request, isAccepted)
@@ -113,7 +113,7 @@ extension EngineCore {
     /// It stands behind what waits for any of its turns already, so that what came first goes first.
     private func turn(
         before pending: PutOffPush, at place: PutOffPushes<PutOffPush>.Place, _ now: Int64
-    ) -> (turn: PushTurn, wait: Int64)? {
+    ) -> (turn: LimitKey, wait: Int64)? {
         let push = pending.push.push
         let longest = limits.longestPause(pending.names, now: now)
         let window = dedupe.turn(of: push.binding, push.content.event)
@@ -127,34 +127,34 @@ extension EngineCore {
         return longest ?? window.flatMap { pause > 0 ? ($0, pause) : nil }
     }
 
-    private func note(_ pending: PutOffPush, waitsFor turn: PushTurn, _ wait: Int64, _ now: Int64) {
+    private func note(_ pending: PutOffPush, waitsFor turn: LimitKey, _ wait: Int64, _ now: Int64) {
         if case .window = turn { statistics.suppressed += 1 } else { statistics.limited += 1 }
         for follower in pending.entry.followers {
-            trace.note(follower.request.trace, .putOff(device: follower.device, wait, turn.setting), now: now)
+            traces.note(follower.request.trace, .putOff(device: follower.device, wait, turn.setting), now: now)
         }
     }
 
     /// Lets somebody have a turn at its time: one timer for all that wait for it.
-    private func take(_ turn: PushTurn, at time: Int64) {
-        guard putOff.first(for: turn) != nil, awaitedTurns.insert(turn).inserted else { return }
+    private func take(_ turn: LimitKey, at time: Int64) {
+        guard putOff.first(for: turn) != nil, awaitedKeys.insert(turn).inserted else { return }
         delivery.loop.schedule(at: time) { [weak self] in
             guard let self else { return }
-            awaitedTurns.remove(turn)
+            awaitedKeys.remove(turn)
             take(turn)
         }
     }
 
-    private func take(_ turn: PushTurn) {
+    private func take(_ turn: LimitKey) {
         let now = SystemClock.monotonicMilliseconds()
         dropDead(for: turn, now)
         guard let first = putOff.popFirst(for: turn) else { return }
         guard !putBack(first, from: turn, now) else { return takeNext(turn) }
-        awaitedTurns.insert(turn)
+        awaitedKeys.insert(turn)
         // The push before is waking the phone for this request too; but it may fail, or be dropped with its call.
         let pending = first.element
         ifWanted(pending.push, pending.followed) { [weak self] isWanted in
             guard let self else { return }
-            awaitedTurns.remove(turn)
+            awaitedKeys.remove(turn)
             let now = SystemClock.monotonicMilliseconds()
             if !isWanted {
                 // It has come with the push before; of a call that is over it has heard nothing.
@@ -167,7 +167,7 @@ extension EngineCore {
     }
 
     /// Lets a push wait on at its place, where another has had its turn or it has to wait for another one too.
-    private func putBack(_ first: PutOffPushes<PutOffPush>.Entry, from turn: PushTurn, _ now: Int64) -> Bool {
+    private func putBack(_ first: PutOffPushes<PutOffPush>.Entry, from turn: LimitKey, _ now: Int64) -> Bool {
         guard let (next, wait) = self.turn(before: first.element, at: first.place, now) else { return false }
         putOff.putBack(first, for: next)
         if next != turn { note(first.element, waitsFor: next, wait, now) }
@@ -176,7 +176,7 @@ extension EngineCore {
     }
 
     /// Whoever is next has the turn after this one.
-    private func takeNext(_ turn: PushTurn) {
+    private func takeNext(_ turn: LimitKey) {
         guard let first = putOff.first(for: turn) else { return }
         let now = SystemClock.monotonicMilliseconds()
         let next = self.turn(before: first.element, at: first.place, now)
@@ -184,7 +184,7 @@ extension EngineCore {
     }
 
     /// Ends what waits for a turn and is of no use any more: it must not take it from others.
-    private func dropDead(for turn: PushTurn, _ now: Int64) {
+    private func dropDead(for turn: LimitKey, _ now: Int64) {
         let dead = putOff.removeAll(for: turn) { $0.isDead(now: now) }
         guard !dead.isEmpty else { return }
         // ORDER: another request's verbs may be in the middle of being carried out.
@@ -226,7 +226,7 @@ extension EngineCore {
         let job = delivery.push(
             push.push, type: push.chosen.type, deadline: push.deadline, refusal: refusal
         ) { [self] job, verdict, status in
-            let result = settle(job, verdict, status)
+            let result = recordResult(job, verdict, status)
             let isAccepted = result.outcome == .accepted
             // Its host still holds the request, and the next engine pushes what had no answer (`resume`).
             if verdict == .engineEnds {
@@ -238,7 +238,7 @@ extension EngineCore {
                 times.countPush(afterMicroseconds: time)
             }
             for follower in entry.followers {
-                trace.answered(follower.request.trace, device: follower.device, result, now: now)
+                traces.answered(follower.request.trace, device: follower.device, result, now: now)
                 if !isAccepted { follower.request.pushedAt[follower.device] = nil }
             }
             entry.result = result
@@ -319,8 +319,8 @@ extension EngineCore {
             delivery.push(
                 Push(group[chosen.index], content), type: chosen.type, deadline: deadline, refusal: refusal
             ) { [self] job, verdict, status in
-                let result = settle(job, verdict, status)
-                trace.answered(request.trace, device: device, result, now: SystemClock.monotonicMilliseconds())
+                let result = recordResult(job, verdict, status)
+                traces.answered(request.trace, device: device, result, now: SystemClock.monotonicMilliseconds())
             }
         }
     }

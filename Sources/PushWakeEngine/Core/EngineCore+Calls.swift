@@ -245,7 +245,7 @@ extension CallEnd {
 
 extension EngineCore {
     /// Draws the consequences of a finished push: the binding of a dead token goes, and everybody hears of it.
-    func settle(_ job: PushJob, _ verdict: Verdict, _ status: Int) -> PushResult {
+    func recordResult(_ job: PushJob, _ verdict: Verdict, _ status: Int) -> PushResult {
         let mayRemove = delivery.mayRemove(job.binding, verdict, now: SystemClock.wallSeconds())
         // A shared store answers after the result was told: what is said of it then is what was asked for.
         var isRemoved = mayRemove && shared != nil && !job.binding.aor.isEmpty

@@ -99,7 +99,7 @@ extension EngineCore {
         let request = makeRequest(
             ticket.message, APNsTokenKind(settings).named(bindings), now, age: ticket.age)
         calls.add(request)
-        trace.note(request.trace, .resumed, now: now)
+        traces.note(request.trace, .resumed, now: now)
         let devices = request.resumedDevices(ticket, bindings.isEmpty)
         let early = earlyRegistrations.registrations(for: request, now: now)
         for (registration, uri) in early where !uri.isEmpty { request.name(uri, registration.contact.key) }

@@ -32,7 +32,7 @@ extension EngineCore {
                 Push(target.binding, content), type: target.type, isWanted: target.isWanted, deadline: deadline,
                 refusal: refusal
             ) { [self] job, verdict, status in
-                pending.results.append(settle(job, verdict, status))
+                pending.results.append(recordResult(job, verdict, status))
                 pending.pending -= 1
                 if waits && pending.pending == 0 { answer(pending) }
             }
@@ -58,7 +58,7 @@ extension EngineCore {
             if refusal == nil { statistics.pushed += 1 }
             delivery.push(Push(target.binding, content), type: target.type, deadline: deadline, refusal: refusal) {
                 [self] job, verdict, status in
-                _ = settle(job, verdict, status)
+                _ = recordResult(job, verdict, status)
             }
         }
         return targets.count
@@ -72,7 +72,7 @@ extension EngineCore {
         let isWanted: Bool
     }
 
-    private struct Refusal: Error {
+    private struct SendError: Error {
         let text: String
         /// The user has nothing to push to.
         var isMissing = false
@@ -80,17 +80,17 @@ extension EngineCore {
     }
 
     private func targets(
-        of message: MessageReader, _ event: PushEvent, then: @escaping (Result<[Target], Refusal>) -> Void
+        of message: MessageReader, _ event: PushEvent, then: @escaping (Result<[Target], SendError>) -> Void
     ) {
         let name = EngineClient.text(.pushType, in: message)
         let wanted = APNsPushType(name: name)
         guard name.isEmpty || wanted != nil else {
-            return then(.failure(Refusal(text: "there is no push type \"\(name)\"; write voip, alert or background")))
+            return then(.failure(SendError(text: "there is no push type \"\(name)\"; write voip, alert or background")))
         }
         let aor = EngineClient.text(.aor, in: message)
         guard !aor.isEmpty else { return then(target(of: message, event, wanted).map { [$0] }) }
         guard EngineClient.text(.token, in: message).isEmpty else {
-            return then(.failure(Refusal(text: "a user and a token are both given; give one of them")))
+            return then(.failure(SendError(text: "a user and a token are both given; give one of them")))
         }
         devices(of: aor, event, wanted: wanted, then: then)
     }
@@ -98,11 +98,11 @@ extension EngineCore {
     /// One token by hand, with the attributes that its service needs.
     private func target(
         of message: MessageReader, _ event: PushEvent, _ wanted: APNsPushType?
-    ) -> Result<Target, Refusal> {
+    ) -> Result<Target, SendError> {
         let name = EngineClient.text(.provider, in: message)
         let app = EngineClient.text(.app, in: message)
         let token = EngineClient.text(.token, in: message)
-        guard !token.isEmpty else { return .failure(Refusal(text: "a token is missing")) }
+        guard !token.isEmpty else { return .failure(SendError(text: "a token is missing")) }
         var binding: Binding
         if let (provider, environment) = Self.provider(named: name) {
             binding = Binding(provider: provider, environment: environment, app: app, token: token, dialect: .mpush)
@@ -110,7 +110,7 @@ extension EngineCore {
             binding = Binding(otherService: name, app: app, token: token, dialect: .mpush)
         } else {
             let known = "\(Provider.names()), or what webhook_providers has"
-            return .failure(Refusal(text: "there is no provider \"\(name)\"; write \(known)"))
+            return .failure(SendError(text: "there is no provider \"\(name)\"; write \(known)"))
         }
         if name == "j" { binding.attributes[FCMPlatform.attribute] = "ios" }
         if let refusal = Self.complete(&binding, from: message) { return .failure(refusal) }
@@ -119,13 +119,13 @@ extension EngineCore {
         if event == .call, wanted == nil { binding = APNsTokenKind(settings).named(binding) }
         guard let type = APNsRequest.pushType(of: event, for: binding.service, wanted: wanted) else {
             let reason: Plan.Reason = binding.service == .voip && wanted == nil ? .voipTokenOnly : .otherType
-            return .failure(Refusal(text: reason.rawValue))
+            return .failure(SendError(text: reason.rawValue))
         }
         return .success(Target(binding: binding, type: type, isWanted: wanted != nil))
     }
 
     /// Takes what else is known about a token given by hand; says what is wrong with it.
-    private static func complete(_ binding: inout Binding, from message: MessageReader) -> Refusal? {
+    private static func complete(_ binding: inout Binding, from message: MessageReader) -> SendError? {
         var fields = message
         var name = ""
         while let field = fields.next() {
@@ -136,27 +136,27 @@ extension EngineCore {
                 let word = fields.text(field)
                 if word.isEmpty { continue }
                 guard let environment = Environment.allCases.first(where: { $0.name == word }) else {
-                    return Refusal(text: "there is no environment \"\(word)\"; write production or sandbox")
+                    return SendError(text: "there is no environment \"\(word)\"; write production or sandbox")
                 }
                 binding.environment = environment
             case .service:
                 let word = fields.text(field)
                 if word.isEmpty { continue }
-                guard let service = Service.allCases.first(where: { $0.name == word }) else {
-                    return Refusal(text: "there is no service \"\(word)\"; write voip or remote")
+                guard let service = TokenUse.allCases.first(where: { $0.name == word }) else {
+                    return SendError(text: "there is no service \"\(word)\"; write voip or remote")
                 }
                 binding.service = service
             default: break
             }
         }
         guard (binding.attributes[.publicKey] == nil) == (binding.attributes[.authSecret] == nil) else {
-            return Refusal(text: "a subscription has both p256dh and auth, or neither")
+            return SendError(text: "a subscription has both p256dh and auth, or neither")
         }
         return nil
     }
 
     private func devices(
-        of aor: String, _ event: PushEvent, wanted: APNsPushType?, then: @escaping (Result<[Target], Refusal>) -> Void
+        of aor: String, _ event: PushEvent, wanted: APNsPushType?, then: @escaping (Result<[Target], SendError>) -> Void
     ) {
         let kind = APNsTokenKind(settings)
         ask(about: aor) { (store) throws(StoreError) in
@@ -169,23 +169,23 @@ extension EngineCore {
     private static func devices(
         of aor: String, _ found: Result<[Binding], StoreError>, _ event: PushEvent, wanted: APNsPushType?,
         _ kind: APNsTokenKind
-    ) -> Result<[Target], Refusal> {
+    ) -> Result<[Target], SendError> {
         switch found {
         case .success(let stored):
             let bindings = kind.named(stored)
             guard !bindings.isEmpty else {
-                return .failure(Refusal(text: "\(aor) has no push binding", isMissing: true))
+                return .failure(SendError(text: "\(aor) has no push binding", isMissing: true))
             }
             let plan = Plan(event, bindings, isAwake: bindings.map { _ in false }, wanted: wanted)
             guard !plan.pushes.isEmpty else {
                 let reasons = Set(plan.skipped.map(\.reason.rawValue)).sorted().joined(separator: "; ")
-                return .failure(Refusal(text: "no device of \(aor) takes this push: \(reasons)"))
+                return .failure(SendError(text: "no device of \(aor) takes this push: \(reasons)"))
             }
             let isWanted = wanted != nil
             return .success(
                 plan.pushes.map { Target(binding: bindings[$0.index], type: $0.type, isWanted: isWanted) })
         case .failure(let error):
-            return .failure(Refusal(text: "the store cannot be read: \(error)", isStoreAway: true))
+            return .failure(SendError(text: "the store cannot be read: \(error)", isStoreAway: true))
         }
     }
 

@@ -7,8 +7,8 @@ internal import PushWakeSystem
 
 extension EngineCore {
     /// Requests in one answer.
-    private static let storiesPerAnswer = 20
-    /// Bytes after which a page takes no further row of its kind: the longest story fits behind it.
+    private static let tracesPerAnswer = 20
+    /// Bytes after which a page takes no further row of its kind: the longest trace fits behind it.
     static let pageBytes = 64 * 1024
 
     /// A push that was to wake a phone for a request was accepted; once for each request.
@@ -21,28 +21,28 @@ extension EngineCore {
         times.countWake(binding.provider, milliseconds: milliseconds)
     }
 
-    /// Tells the stories of a Call-ID or an AoR, or lists the newest requests.
+    /// Tells the traces of a Call-ID or an AoR, or lists the newest requests.
     func trace(
         _ message: MessageReader, _ peer: EnginePeer, _ argument: String, after cursor: String
     ) {
         let isList = argument.isEmpty
-        var left = Self.storiesPerAnswer
-        var found = isList ? trace.newest(left) : trace.find(argument, limit: left)
+        var left = Self.tracesPerAnswer
+        var found = isList ? traces.newest(left) : traces.find(argument, limit: left)
         if found.isEmpty && !isList { return failTrace(message, peer, argument) }
         if let place = Page(cursor) {
             // Younger ones have come meanwhile; the answer goes on where the page before ended.
-            found = isList ? trace.newest(Trace.capacity) : trace.find(argument, limit: Trace.capacity)
+            found = isList ? traces.newest(TraceRing.capacity) : traces.find(argument, limit: TraceRing.capacity)
             found.removeAll { $0.sequence >= place.last }
             left = min(place.left, left)
         }
         let now = SystemClock.monotonicMilliseconds()
-        // Who held them: a story is told by the node where the request was.
-        let node: CallStory.Row = shared == nil ? [] : [("node", .text(NodeName.of(settings)))]
+        // Who held them: a trace is told by the node where the request was.
+        let node: CallTrace.Row = shared == nil ? [] : [("node", .text(NodeName.of(settings)))]
         reply(to: message, peer) { writer in
             for id in found.prefix(left) {
-                guard let story = trace.story(of: id) else { continue }
-                Self.put(story.header(now: now) + node, &writer)
-                if !isList { for row in story.rows() { Self.put(row, &writer) } }
+                guard let trace = traces.trace(of: id) else { continue }
+                Self.put(trace.header(now: now) + node, &writer)
+                if !isList { for row in trace.rows() { Self.put(row, &writer) } }
                 left -= 1
                 if writer.bytes.count > Self.pageBytes && left > 0 {
                     return writer.put(.cursor, Page(last: id.sequence, left: left).text)
@@ -54,7 +54,7 @@ extension EngineCore {
     /// Says what is known of a name without a request.
     private func failTrace(_ message: MessageReader, _ peer: EnginePeer, _ name: String) {
         // The name is not repeated: a Call-ID may be longer than what an RPC can say.
-        var text = "none of the last \(trace.count) requests has this Call-ID or is for this user"
+        var text = "none of the last \(traces.count) requests has this Call-ID or is for this user"
         ask(about: name) { (store) throws(StoreError) in
             try store.bindings(of: name, now: SystemClock.wallSeconds())
         } then: { [self] result in
@@ -63,7 +63,7 @@ extension EngineCore {
         }
     }
 
-    private static func put(_ row: CallStory.Row, _ writer: inout MessageWriter) {
+    private static func put(_ row: CallTrace.Row, _ writer: inout MessageWriter) {
         writer.put(.row, 1)
         for field in row {
             switch field.value {

@@ -10,7 +10,7 @@ extension EngineCore {
     func perform(_ verbs: [CallVerb], _ request: HeldRequest) -> [HostVerb] {
         // What becomes of a verb is told after it.
         let now = SystemClock.monotonicMilliseconds()
-        trace.note(request.trace, verbs, now: now)
+        traces.note(request.trace, verbs, now: now)
         var host: [HostVerb] = []
         var failure = ""
         for verb in verbs {
@@ -104,7 +104,7 @@ extension EngineCore {
         case .ring:
             let contact = request.uri(of: verb.contact)
             request.remember(rung: contact)
-            if !request.waiters.isEmpty { request.toldRung.append(contact) }
+            if !request.waiters.isEmpty { request.reportedRung.append(contact) }
             for waiter in request.waiters { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }
         case .giveUp:
             // A leg is out: its channel knows how it fares.
@@ -163,9 +163,9 @@ extension EngineCore {
         guard request.devices.bindings.indices.contains(device),
             let index = request.devices.bindings[device].first
         else { return }
-        trace.name(request.trace, device: device, request.bindings[index])
+        traces.name(request.trace, device: device, request.bindings[index])
         guard let skipped = request.devices.skipped.first(where: { $0.index == index }) else { return }
-        trace.note(request.trace, .notPushed(device: device, skipped.reason), now: now)
+        traces.note(request.trace, .notPushed(device: device, skipped.reason), now: now)
     }
 
     // MARK: Channels that wait
@@ -176,7 +176,7 @@ extension EngineCore {
             endWait(of: waiter)
             return waiter.tell(WaitEvent(kind: .failed, reason: "no phone of this user can be pushed"))
         }
-        request.toldRung = request.rung
+        request.reportedRung = request.rung
         for contact in request.rung { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }
         request.waiters.append(waiter)
         waiter.wait = message.key

@@ -108,7 +108,7 @@ extension EngineCore {
         let now = SystemClock.monotonicMilliseconds()
         let request = makeRequest(message, APNsTokenKind(settings).named(bindings), now)
         if let earlier {
-            request.rung = earlier.rung.filter { !earlier.toldRung.contains($0) }
+            request.rung = earlier.rung.filter { !earlier.reportedRung.contains($0) }
             earlier.isSuperseded = isAnew
         }
         if isClaimed { request.pushes.turn = .perhapsOfAnother }
@@ -200,20 +200,20 @@ extension EngineCore {
             endsAt: message.event == .call ? wall.addingReportingOverflow(wait / 1000).partialValue : 0)
         content.hasVideo = message.offersVideo
         content.fromTag = message.fromTag
-        let story = trace.begin(
+        let trace = traces.begin(
             method: message.method.isEmpty ? message.event.name : message.method, aor: message.aor,
             callID: message.callID,
             cseq: message.cseq, from: message.fromURI, now: now - age)
         for index in devices.devices.indices {
             if let binding = devices.chosen[index].map({ bindings[$0.index] }) {
-                trace.name(story, device: index, binding)
+                traces.name(trace, device: index, binding)
             } else {
-                trace.name(story, device: index, instance: devices.devices[index].instance)
+                traces.name(trace, device: index, instance: devices.devices[index].instance)
             }
         }
         return HeldRequest(
             id: message.id, message: message, machine: machine, bindings: bindings, devices: devices,
-            content: content, pushes: calls.pushes(of: message.key), trace: story, beganAt: now - age,
+            content: content, pushes: calls.pushes(of: message.key), trace: trace, beganAt: now - age,
             forgetAt: now + wait + Self.abandonment,
             arrivedAt: age == 0 ? SystemClock.monotonicMicroseconds() : nil)
     }

@@ -8,7 +8,7 @@ internal import PushWakeSystem
 /// Answers what the PBX asks: the one place where bindings, wakes and pushes meet.
 ///
 /// It runs on the engine's loop and never waits: a push is handed to `Delivery`, and its end comes
-/// back through `settle`.
+/// back through `recordResult`.
 final class EngineCore {
     private(set) var settings: Settings
     /// In this process; empty where nodes share one. Per user ask with `ask`.
@@ -40,14 +40,14 @@ final class EngineCore {
     var wakesUnderWay: [RequestID: CallEnd?] = [:]
     var resumesUnderWay = ResumesUnderWay()
     /// Users whose phones may be elsewhere without this node hearing of it, and whether they are looked at soon.
-    var unheardUsers: Set<String> = []
+    var usersToCheck: Set<String> = []
     var isLookDue = false
     /// Monotonic milliseconds at which the engine started.
     let startedAt = SystemClock.monotonicMilliseconds()
     /// What happened to the last requests.
-    let trace = Trace()
-    /// Sends the stories to a HEP server; nil where there is none.
-    var capture: StoryCapture?
+    let traces = TraceRing()
+    /// Sends the traces to a HEP server; nil where there is none.
+    var capture: TraceCapture?
     /// Which tokens wake their phones.
     var wakeRecords = WakeRecords()
     /// How busy the engine is.
@@ -60,7 +60,7 @@ final class EngineCore {
     var limits: PushLimits
     /// Pushes that wait for `limits` or `dedupe`, and the turns that have a timer or are being taken.
     var putOff: PutOffPushes<PutOffPush>
-    var awaitedTurns: Set<PushTurn> = []
+    var awaitedKeys: Set<LimitKey> = []
     /// Connections that want results.
     var subscribers: [EnginePeer] = []
     var unsentVerbs = UnsentVerbs()
@@ -105,7 +105,7 @@ final class EngineCore {
             guard let self else { return }
             policy = RegistrationPolicy(settings: self.settings, vapidKey: key)
         }
-        shared?.onAnnouncement = { [weak self] in self?.heard($0) }
+        shared?.onAnnouncement = { [weak self] in self?.received($0) }
         shared?.onGap = { [weak self] in self?.lookElsewhere() }
     }
 

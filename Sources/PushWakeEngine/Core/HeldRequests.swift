@@ -109,7 +109,7 @@ final class HeldRequest {
     let pushes: RequestPushes
     /// Monotonic milliseconds at which the request came.
     let beganAt: Int64
-    /// Where its story is written.
+    /// Where its trace is written.
     let trace: TraceID
     /// What is measured of it.
     var times: RequestTimes
@@ -130,7 +130,7 @@ final class HeldRequest {
     /// Contacts that were rung since it began: a wait that starts late hears of them at once.
     var rung: [String] = []
     /// Those that a channel has heard of: its dialplan has had them.
-    var toldRung: [String] = []
+    var reportedRung: [String] = []
     /// Why the last push failed.
     var lastReason = ""
     /// What a contact is called by its host: few, so that a list is searched sooner than a table is made.
@@ -279,7 +279,7 @@ final class RequestPushes {
         entries[token] = nil
     }
 
-    /// Nobody finds the request any more: it goes, once its pushes have ended and its story has heard of that.
+    /// Nobody finds the request any more: it goes, once its pushes have ended and its trace has heard of that.
     func forget(_ request: HeldRequest) {
         request.isForgotten = true
         for entry in entries.values where entry.isAccepted != nil { entry.dropForgotten() }

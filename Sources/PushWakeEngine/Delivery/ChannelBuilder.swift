@@ -15,7 +15,7 @@ struct ChannelBuilder {
     let log: EngineLog
     var queues = ChannelQueues(capacity: 100_000)
     /// Nil where nobody asks what the time is.
-    var clocks: ServiceClocks?
+    var clocks: ProviderClocks?
 
     /// What providers are verified against.
     static func tls(_ settings: Settings, identity: TLSIdentity? = nil) throws(TLSError) -> TLSContext {

@@ -15,9 +15,9 @@ final class Delivery {
     private var watches: [Provider: KeyWatch] = [:]
     private var knownProblems: [Provider: [String]] = [:]
     /// What push services say the time is.
-    let clocks: ServiceClocks
+    let clocks: ProviderClocks
     /// What each provider said when it took a credential for wrong last.
-    private(set) var refusals: [Provider: String] = [:]
+    private(set) var configurationErrors: [Provider: String] = [:]
     /// Monotonic milliseconds.
     private var nextTimeCheck: Int64 = 0
     /// Called with the public VAPID key whenever it may have changed.
@@ -40,7 +40,7 @@ final class Delivery {
         self.log = log
         limit = Int(settings.integer(.queueSize))
         pushTypes = APNsPushTypeRule(setting: settings.text(.apnsPushType))
-        clocks = ServiceClocks(loop: loop, log: log)
+        clocks = ProviderClocks(loop: loop, log: log)
         channels = ProviderChannels(queues: ChannelQueues(capacity: limit), clocks: clocks)
         random = Randomness()
     }
@@ -199,10 +199,10 @@ final class Delivery {
         let channel: any ProviderChannel
         switch choice {
         case .channel(let chosen): channel = chosen
-        case .refusal(let verdict):
+        case .noChannel(let verdict):
             // No channel's breaker hears of it: nobody has failed.
             job.channel = nil
-            if verdict.outcome == .misconfigured { refusals[job.binding.provider] = verdict.reason }
+            if verdict.outcome == .misconfigured { configurationErrors[job.binding.provider] = verdict.reason }
             return loop.atEndOfTurn { job.finish(verdict, status: 0) }
         }
         if case .rest = channel.breaker.admit(now: loop.now) {
@@ -225,7 +225,7 @@ final class Delivery {
     func ended(_ job: PushJob, _ verdict: Verdict) {
         queued -= 1
         guard let channel = job.channel else { return }
-        if verdict.outcome == .misconfigured { refusals[job.binding.provider] = verdict.reason }
+        if verdict.outcome == .misconfigured { configurationErrors[job.binding.provider] = verdict.reason }
         // Phones name their apps: one that is another team's must not open the circuit for all.
         guard !verdict.isOfApp else { return }
         // A dead token says nothing against the credential.

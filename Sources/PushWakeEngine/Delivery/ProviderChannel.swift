@@ -33,7 +33,7 @@ protocol ProviderChannel: AnyObject {
     func send(_ job: PushJob)
 
     /// Writes the request of a push, now that a stream is free for it.
-    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal)
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushFailure)
 
     /// Goes on as the end of an attempt says.
     func ended(_ job: PushJob, _ result: HTTPResult)
@@ -67,7 +67,7 @@ extension ProviderChannel {
 enum ChannelChoice {
     case channel(any ProviderChannel)
     /// Nowhere: this push must not leave, and ends so.
-    case refusal(Verdict)
+    case noChannel(Verdict)
 
     /// Nil for a refusal.
     var channel: (any ProviderChannel)? {

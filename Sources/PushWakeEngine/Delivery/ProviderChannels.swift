@@ -17,12 +17,12 @@ final class ProviderChannels {
     private var builder: ChannelBuilder?
     /// The queues of all channels, those of channels that stay when others are made too.
     let queues: ChannelQueues
-    private let clocks: ServiceClocks
+    private let clocks: ProviderClocks
     /// Connections are opened before the first push wants one.
     private var warmsUp = true
 
     /// No channel at all.
-    init(queues: ChannelQueues, clocks: ServiceClocks) {
+    init(queues: ChannelQueues, clocks: ProviderClocks) {
         self.queues = queues
         self.clocks = clocks
     }
@@ -134,7 +134,7 @@ final class ProviderChannels {
             verdict.detail = cause ?? "set \(row.remedy)"
             return verdict
         }
-        var verdict = PushRefusal.noCertificate.verdict
+        var verdict = PushFailure.noCertificate.verdict
         // One that is over covers nothing.
         verdict.detail = apns?.timeProblems(now: now).first ?? ""
         return verdict

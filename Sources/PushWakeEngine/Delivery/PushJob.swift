@@ -60,7 +60,7 @@ final class PushJob: HTTPExchange {
         channel.send(self)
     }
 
-    override func write(into request: inout HTTPRequest) throws(PushRefusal) {
+    override func write(into request: inout HTTPRequest) throws(PushFailure) {
         if writtenAt == 0 { writtenAt = SystemClock.monotonicMicroseconds() }
         guard let channel, !isCancelled else { throw .callOver }
         try channel.write(self, into: &request)

@@ -55,19 +55,19 @@ extension EngineCore {
         facts.writeProblem = storeRefusal.map { "\($0)" }
         facts.isFileGone = storeFile?.isInPlace == false
         facts.clock = delivery.clocks.current
-        facts.refusals = delivery.refusals
+        facts.configurationErrors = delivery.configurationErrors
         // A store that nodes share is not looked through for names.
         if shared == nil, facts.phones.isEmpty { facts.others = (try? others(like: aor, now)) ?? [] }
-        if let id = trace.find(aor, limit: 1).first, let story = trace.story(of: id) {
-            let header = story.header(now: SystemClock.monotonicMilliseconds())
+        if let id = traces.find(aor, limit: 1).first, let trace = traces.trace(of: id) {
+            let header = trace.header(now: SystemClock.monotonicMilliseconds())
             facts.lastRequest = DiagnosisFacts.Request(
-                method: story.method, ago: max(0, SystemClock.monotonicMilliseconds() - story.startedAt) / 1000,
-                end: Self.text("end", header), summary: story.summary)
+                method: trace.method, ago: max(0, SystemClock.monotonicMilliseconds() - trace.startedAt) / 1000,
+                end: Self.text("end", header), summary: trace.summary)
         }
         return facts
     }
 
-    private static func text(_ name: String, _ row: CallStory.Row) -> String {
+    private static func text(_ name: String, _ row: CallTrace.Row) -> String {
         guard case .text(let text)? = row.first(where: { $0.name == name })?.value else { return "" }
         return text
     }
@@ -94,11 +94,11 @@ extension EngineCore {
 extension Delivery {
     /// The way to the push service of a binding, as it is now.
     func way(to binding: Binding) -> DiagnosisFacts.Way {
-        let choice = choice(for: binding) ?? .refusal(refusal(of: binding))
+        let choice = choice(for: binding) ?? .noChannel(refusal(of: binding))
         let channel: any ProviderChannel
         switch choice {
         case .channel(let chosen): channel = chosen
-        case .refusal(let verdict): return .missing(verdict.detail.isEmpty ? verdict.reason : verdict.detail)
+        case .noChannel(let verdict): return .missing(verdict.detail.isEmpty ? verdict.reason : verdict.detail)
         }
         if !channel.refusedAccess.isEmpty { return .refused(channel.refusedAccess) }
         let problem = channel.queue.problem

@@ -34,7 +34,7 @@ struct ExplainedPlan {
         let plan = Plan(content.event, bindings, isAwake: bindings.map { _ in false }, wanted: wanted)
         for (number, push) in plan.pushes.enumerated() {
             let binding = bindings[push.index]
-            do throws(PushRefusal) {
+            do throws(PushFailure) {
                 let id = PushID(high: id.high, low: id.low &+ UInt64(truncatingIfNeeded: number))
                 requests.append(
                     (
@@ -49,7 +49,7 @@ struct ExplainedPlan {
         for skipped in plan.skipped { skip(bindings[skipped.index], skipped.reason.rawValue) }
     }
 
-    private static func reason(_ refusal: PushRefusal) -> String {
+    private static func reason(_ refusal: PushFailure) -> String {
         switch refusal {
         case .unusableToken: "the token holds what cannot stand in a request"
         case .unusableApp: "no topic or project is known that can stand in a request"

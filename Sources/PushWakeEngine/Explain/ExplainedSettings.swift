@@ -17,7 +17,7 @@ struct ExplainedSettings {
     func request(
         _ binding: Binding, _ content: PushContent, type: APNsPushType?, isWanted: Bool = false, id: PushID,
         now: Int64
-    ) throws(PushRefusal) -> HTTPRequest {
+    ) throws(PushFailure) -> HTTPRequest {
         if let webhook, webhook.providers.serves(binding) {
             return try Self.webhook(webhook, binding, content, id, now)
         }
@@ -40,7 +40,7 @@ struct ExplainedSettings {
 
     private func apns(
         _ binding: Binding, _ content: PushContent, _ type: APNsPushType?, _ id: PushID, _ now: Int64
-    ) throws(PushRefusal) -> HTTPRequest {
+    ) throws(PushFailure) -> HTTPRequest {
         guard let type else { throw .noSuchPush }
         let isSandbox = binding.environment.isSandbox(ifStandard: settings.text(.apnsEnvironment) == "sandbox")
         let isCertified =
@@ -54,7 +54,7 @@ struct ExplainedSettings {
             authority: origin?.authority ?? "api.push.apple.com", id: id, now: now)
     }
 
-    private func fcm(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {
+    private func fcm(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushFailure) -> HTTPRequest {
         guard let project = project(binding.app) else { throw .noAccount }
         return try FCMRequest.build(
             binding, content, payloads: payloads,
@@ -63,7 +63,7 @@ struct ExplainedSettings {
             authority: HTTPOrigin(settings.text(.fcmURL))?.authority ?? "fcm.googleapis.com", now: now)
     }
 
-    private func webPush(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {
+    private func webPush(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushFailure) -> HTTPRequest {
         var (_, request) = try WebPushRequest.build(
             binding, content, payloads: payloads, settings: WebPushSettings(settings),
             authorization: Array("vapid t=<token>, k=<public key>".utf8), crypto: PlainWebPush(), now: now)
@@ -74,7 +74,7 @@ struct ExplainedSettings {
     /// Signature and secret fields stand for themselves by name.
     private static func webhook(
         _ webhook: WebhookSetup, _ binding: Binding, _ content: PushContent, _ id: PushID, _ now: Int64
-    ) throws(PushRefusal) -> HTTPRequest {
+    ) throws(PushFailure) -> HTTPRequest {
         let request = try webhook.request.build(binding, content, id: id, now: now) { _ in
             webhook.secret.isEmpty ? nil : Array("t=<seconds>,v1=<signature>".utf8)
         }
@@ -87,7 +87,7 @@ struct ExplainedSettings {
         return shown
     }
 
-    private func flexiAPI(_ binding: Binding, _ content: PushContent) throws(PushRefusal) -> HTTPRequest {
+    private func flexiAPI(_ binding: Binding, _ content: PushContent) throws(PushFailure) -> HTTPRequest {
         guard let builder = FlexiAPIRequest(url: settings.text(.flexiAPIURL)) else { throw .noTemplate }
         return try builder.build(binding, content, key: Array("<api key>".utf8))
     }

@@ -14,8 +14,8 @@ final class EventEndpoint {
     private static let shareOfConnections = 4
     /// Milliseconds between two looks for what has changed.
     private static let pause: Int64 = 1000
-    /// Stories of a user or a Call-ID that a page shows.
-    private static let mostStories = 5
+    /// Traces of a user or a Call-ID that a page shows.
+    private static let mostTraces = 5
 
     private struct Listener {
         let stream: AnswerStream
@@ -79,7 +79,7 @@ final class EventEndpoint {
 
     private func tell(_ listener: inout Listener) {
         let query = listener.reader.query
-        let changes = query.isEmpty ? core.trace.changes : core.trace.changes(of: query, limit: Self.mostStories)
+        let changes = query.isEmpty ? core.traces.changes : core.traces.changes(of: query, limit: Self.mostTraces)
         let event = listener.reader.next(
             changes: changes, hasReadAll: listener.stream.state == .taken, now: loop.now)
         if let event { listener.stream.send(event) }

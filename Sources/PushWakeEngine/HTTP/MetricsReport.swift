@@ -9,11 +9,11 @@ struct MetricsReport {
     private static let mostCertificates = 100
 
     private let core: EngineCore
-    private let http: HTTPService
+    private let http: HTTPInterface
     private var text = MetricsText()
     private let channels: [(provider: Provider, channel: any ProviderChannel)]
 
-    init(_ core: EngineCore, _ http: HTTPService) {
+    init(_ core: EngineCore, _ http: HTTPInterface) {
         self.core = core
         self.http = http
         channels = core.delivery.channelList
@@ -200,14 +200,14 @@ struct MetricsReport {
             "pushwake_http_wrong_credentials_total", .counter, Int64(http.counters.wrong),
             "Wrong passwords and tokens.")
         text.single(
-            "pushwake_http_overdue_total", .counter, Int64(http.refusals.overdue),
+            "pushwake_http_overdue_total", .counter, Int64(http.rejected.overdue),
             "HTTP clients that took too long.")
         text.single(
-            "pushwake_http_connections_refused_total", .counter, Int64(http.refusals.turnedAway),
+            "pushwake_http_connections_refused_total", .counter, Int64(http.rejected.turnedAway),
             "HTTP connections that were closed because there was no room, or to make room for others.")
         // Its old name, for one more release.
         text.single(
-            "pushwake_http_turned_away_total", .counter, Int64(http.refusals.turnedAway),
+            "pushwake_http_turned_away_total", .counter, Int64(http.rejected.turnedAway),
             "The old name of pushwake_http_connections_refused_total.")
     }
 

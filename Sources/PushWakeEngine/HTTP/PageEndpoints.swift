@@ -6,9 +6,9 @@ internal import PushWakeSystem
 
 /// The page at `/`, with its stylesheet and its script.
 struct PageEndpoints {
-    /// Requests of the overview, and stories of one search.
+    /// Requests of the overview, and traces of one search.
     private static let mostEntries = 50
-    private static let mostStories = 5
+    private static let mostTraces = 5
 
     let core: EngineCore
 
@@ -54,25 +54,25 @@ struct PageEndpoints {
         page.bindings = core.storeState.bindings
         page.loadLevel = Int(core.load.meter.level.rawValue)
         page.services = services
-        page.stories = core.trace.newest(Self.mostEntries).compactMap { core.trace.story(of: $0) }
+        page.traces = core.traces.newest(Self.mostEntries).compactMap { core.traces.trace(of: $0) }
     }
 
     private func fill(_ page: inout StatusPage, _ facts: DiagnosisFacts) {
-        page.stories = core.trace.find(page.query, limit: Self.mostStories).compactMap { core.trace.story(of: $0) }
+        page.traces = core.traces.find(page.query, limit: Self.mostTraces).compactMap { core.traces.trace(of: $0) }
         // A Call-ID is nobody's name.
         let isUser = !facts.phones.isEmpty || !facts.removed.isEmpty || !facts.others.isEmpty
-        if isUser || page.stories.contains(where: { $0.aor == CallStory.shown(page.query) }) {
+        if isUser || page.traces.contains(where: { $0.aor == CallTrace.shown(page.query) }) {
             page.diagnosis = UserDiagnosis(facts)
         }
     }
 
-    private var services: [StatusPage.Service] {
+    private var services: [StatusPage.PushService] {
         let channels = core.delivery.channelList
         return HealthReport(core).providers.map { entry in
             let own = channels.filter { $0.provider == entry.provider }.map(\.channel.queue)
             let answers = core.times.providerAnswers[entry.provider]
             let mean = answers.flatMap { $0.total > 0 ? $0.sum / Int64(clamping: $0.total) / 1000 : nil }
-            return StatusPage.Service(
+            return StatusPage.PushService(
                 name: entry.provider.name, state: entry.state.rawValue,
                 connections: own.reduce(0) { $0 + $1.connections },
                 waiting: own.reduce(0) { $0 + $1.count + $1.pausing }, meanAnswer: mean)

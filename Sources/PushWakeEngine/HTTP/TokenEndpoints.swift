@@ -151,9 +151,9 @@ struct TokenEndpoints {
             }
             environment = known
         }
-        var service: Service?
+        var service: TokenUse?
         if let word = fields["service"] {
-            guard let known = Service.allCases.first(where: { $0.name == word }) else {
+            guard let known = TokenUse.allCases.first(where: { $0.name == word }) else {
                 throw HTTPFields.Problem(status: 400, message: "service: write voip or remote")
             }
             service = known

@@ -60,9 +60,9 @@ public final class LoadRun {
     /// Runs to the end. What it measures begins when a connection stands, or cannot be had. `onProgress` hears a few
     /// times a second how many have ended.
     public func run(onProgress: ((Int) -> Void)? = nil) -> LoadReport {
-        let patience = SystemClock.monotonicMilliseconds() + 5000
+        let deadline = SystemClock.monotonicMilliseconds() + 5000
         while !delivery.hasRoom(for: target), delivery.isHealthy(for: target, type),
-            SystemClock.monotonicMilliseconds() < patience
+            SystemClock.monotonicMilliseconds() < deadline
         {
             loop.turn(waitingUpTo: 100)
         }
@@ -101,8 +101,8 @@ public final class LoadRun {
         isRefillPending = true
         loop.atEndOfTurn { [self] in
             isRefillPending = false
-            while running < concurrency && started < count && !isHopeless { startNext() }
-            if running == 0 && (started == count || isHopeless) { loop.stop() }
+            while running < concurrency && started < count && !hasOnlyFailures { startNext() }
+            if running == 0 && (started == count || hasOnlyFailures) { loop.stop() }
         }
     }
 
@@ -126,7 +126,7 @@ public final class LoadRun {
     private var type: APNsPushType? { provider == .apns ? .voip : nil }
 
     /// Nobody answers at all: there is nothing to measure.
-    private var isHopeless: Bool { report.accepted == 0 && report.failed > 0 }
+    private var hasOnlyFailures: Bool { report.accepted == 0 && report.failed > 0 }
 
     private func count(_ verdict: Verdict) {
         switch verdict.outcome {

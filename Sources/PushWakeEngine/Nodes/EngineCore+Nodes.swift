@@ -12,14 +12,14 @@ extension EngineCore {
     private static let freshWindow: Int64 = 1
 
     /// Another node tells of a REGISTER.
-    func heard(_ announcement: [UInt8]) {
+    func received(_ announcement: [UInt8]) {
         guard let notice = RegistrationNotice(announcement) else {
             return log(
                 .warning,
                 "another node sends announcements that this release cannot read; install one release on all nodes")
         }
         guard !calls.requests(for: notice.aor).isEmpty else { return }
-        statistics.heardOfElsewhere += 1
+        statistics.registeredElsewhere += 1
         for contact in notice.contacts {
             if contact.isRemoval {
                 dispatch(unregistered(uri: contact.uri, aor: notice.aor, domain: notice.domain))
@@ -43,14 +43,14 @@ extension EngineCore {
 
     /// Soon looks at this user too, and at all that the store has yet to answer.
     func lookLater(at aor: String? = nil) {
-        if let aor { unheardUsers.insert(aor) }
+        if let aor { usersToCheck.insert(aor) }
         guard !isLookDue else { return }
         isLookDue = true
         delivery.loop.schedule(after: Self.lookPause) { [weak self] in
             guard let self else { return }
             isLookDue = false
-            let users = unheardUsers
-            unheardUsers = []
+            let users = usersToCheck
+            usersToCheck = []
             for aor in users { lookElsewhere(at: aor) }
             goOnWithResumes()
         }
@@ -142,7 +142,7 @@ extension EngineCore {
             registeredAt: contact.registeredAt ?? SystemClock.wallSeconds())
         let node = NodeRoute.node(of: contact.route)
         // Behind a proxy of its own the phone is reached without its node.
-        trace.note(
+        traces.note(
             request.trace, .announced(node: node.isEmpty ? "another node" : node),
             now: SystemClock.monotonicMilliseconds())
     }

@@ -26,7 +26,7 @@ public enum EngineProcess {
         let write = log(isSupervised: isSupervised)
         let log = EngineLog(threshold: LogLevel(name: settings.text(.logLevel))) { write($0, pasted.hide(in: $1)) }
         do throws(EngineFailure) {
-            let engine = try EngineService(settings: settings, log: log, isSupervised: isSupervised, source: source)
+            let engine = try EngineServer(settings: settings, log: log, isSupervised: isSupervised, source: source)
             engine.run(parentInput: isSupervised ? Descriptor.standardInput : nil)
             return true
         } catch {

@@ -102,7 +102,7 @@ final class RefreshWatch {
         core.delivery.push(
             Push(binding, content), type: chosen.type, deadline: core.delivery.loop.now + left * 1000
         ) { [weak core] job, verdict, status in
-            _ = core?.settle(job, verdict, status)
+            _ = core?.recordResult(job, verdict, status)
         }
     }
 }

@@ -22,7 +22,7 @@ struct Statistics {
     /// Requests for which nothing was done, because there are too many.
     var wakesRefused = 0
     /// REGISTERs at other nodes for requests held here.
-    var heardOfElsewhere = 0
+    var registeredElsewhere = 0
     /// Pushes that another node sends for the same request.
     var leftToOtherNodes = 0
     /// Messages to peers that did not read.
@@ -58,7 +58,7 @@ struct Statistics {
             ("pushes_suppressed", Int64(suppressed)), ("pushes_limited", Int64(limited)),
             ("wakes_refused", Int64(wakesRefused)), ("tokens_removed", Int64(removedByProvider)),
         ]
-        if heardOfElsewhere > 0 { rows.append(("registered_elsewhere", Int64(heardOfElsewhere))) }
+        if registeredElsewhere > 0 { rows.append(("registered_elsewhere", Int64(registeredElsewhere))) }
         if leftToOtherNodes > 0 { rows.append(("pushes_left_to_nodes", Int64(leftToOtherNodes))) }
         if messagesDropped > 0 { rows.append(("messages_dropped", Int64(messagesDropped))) }
         for provider in Provider.allCases {

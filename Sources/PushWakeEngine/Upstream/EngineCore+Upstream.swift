@@ -13,7 +13,7 @@ extension EngineCore {
         let request = UpstreamMessage(message, others: policy.others)
         let registration = request.registration
         let target: UpstreamTarget
-        do throws(UpstreamTarget.Refusal) {
+        do throws(UpstreamTarget.Rejection) {
             target = try UpstreamTarget(
                 requestURI: request.requestURI, to: request.to, account: registration.upstream, route: request.route,
                 servers: upstream.servers)

@@ -314,7 +314,7 @@ final class UpstreamKeeper {
                 Push(bindings[chosen.index], content), type: chosen.type,
                 deadline: core.delivery.loop.now + Self.pushLife * 1000
             ) { [weak core] job, verdict, status in
-                _ = core?.settle(job, verdict, status)
+                _ = core?.recordResult(job, verdict, status)
             }
         }
     }

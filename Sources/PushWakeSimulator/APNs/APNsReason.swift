@@ -68,7 +68,7 @@ enum APNsReason: String, CaseIterable, Sendable {
 }
 
 /// Why a push is refused, as a typed error of the checks.
-struct APNsRefusal: Error {
+struct APNsRejection: Error {
     let reason: APNsReason
 
     init(_ reason: APNsReason) { self.reason = reason }

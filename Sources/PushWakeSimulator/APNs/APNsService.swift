@@ -33,7 +33,7 @@ struct APNsService {
     /// Checks one request. `now` is in milliseconds since the epoch, as Apple's timestamps are.
     mutating func answer(_ request: ReceivedRequest, session: inout APNsSession, now: Int64) -> ProviderAnswer {
         let id = request.bytes(.apnsID)
-        do throws(APNsRefusal) {
+        do throws(APNsRejection) {
             let token = try Self.deviceToken(request)
             try Self.checkHeaders(request)
             if let certificate = session.certificate {
@@ -72,73 +72,73 @@ struct APNsService {
 
     // MARK: Checks
 
-    private static func deviceToken(_ request: ReceivedRequest) throws(APNsRefusal) -> ArraySlice<UInt8> {
+    private static func deviceToken(_ request: ReceivedRequest) throws(APNsRejection) -> ArraySlice<UInt8> {
         let path = request.bytes(.path) ?? []
         guard path.starts(with: devicePath) else {
-            throw APNsRefusal(path.elementsEqual("/3/device".utf8) ? .missingDeviceToken : .badPath)
+            throw APNsRejection(path.elementsEqual("/3/device".utf8) ? .missingDeviceToken : .badPath)
         }
         let token = path.dropFirst(devicePath.count)
-        guard request.bytes(.method)?.elementsEqual("POST".utf8) == true else { throw APNsRefusal(.methodNotAllowed) }
-        guard !token.isEmpty else { throw APNsRefusal(.missingDeviceToken) }
-        guard !token.contains(UInt8(ascii: "/")) else { throw APNsRefusal(.badPath) }
+        guard request.bytes(.method)?.elementsEqual("POST".utf8) == true else { throw APNsRejection(.methodNotAllowed) }
+        guard !token.isEmpty else { throw APNsRejection(.missingDeviceToken) }
+        guard !token.contains(UInt8(ascii: "/")) else { throw APNsRejection(.badPath) }
         return token
     }
 
-    private static func checkHeaders(_ request: ReceivedRequest) throws(APNsRefusal) {
-        guard !request.hasDuplicates else { throw APNsRefusal(.duplicateHeaders) }
-        if let id = request.bytes(.apnsID), !isUUID(id) { throw APNsRefusal(.badMessageID) }
+    private static func checkHeaders(_ request: ReceivedRequest) throws(APNsRejection) {
+        guard !request.hasDuplicates else { throw APNsRejection(.duplicateHeaders) }
+        if let id = request.bytes(.apnsID), !isUUID(id) { throw APNsRejection(.badMessageID) }
         if let expiration = request.bytes(.apnsExpiration), !isNumber(expiration) {
-            throw APNsRefusal(.badExpirationDate)
+            throw APNsRejection(.badExpirationDate)
         }
         if let collapse = request.bytes(.apnsCollapseID), collapse.isEmpty || collapse.count > 64 {
-            throw APNsRefusal(.badCollapseID)
+            throw APNsRejection(.badCollapseID)
         }
     }
 
     /// With a certificate Apple does not look at `authorization`.
-    private func check(_ certificate: ClientCertificate, now: Int64) throws(APNsRefusal) {
+    private func check(_ certificate: ClientCertificate, now: Int64) throws(APNsRejection) {
         guard certificate.isTrusted || rules.takesAnyCertificate, certificate.validity.contains(now),
             !certificate.topics.isEmpty
-        else { throw APNsRefusal(.badCertificate) }
+        else { throw APNsRejection(.badCertificate) }
         let isHere =
             switch rules.environment {
             case .production: certificate.isForProduction
             case .sandbox: certificate.isForSandbox
             case .standard, nil: certificate.isForProduction || certificate.isForSandbox
             }
-        guard isHere else { throw APNsRefusal(.badCertificateEnvironment) }
+        guard isHere else { throw APNsRejection(.badCertificateEnvironment) }
     }
 
     private func checkProviderToken(
         _ request: ReceivedRequest, session: inout APNsSession, now: Int64
-    ) throws(APNsRefusal) {
-        guard let value = request.bytes(.authorization) else { throw APNsRefusal(.missingProviderToken) }
+    ) throws(APNsRejection) {
+        guard let value = request.bytes(.authorization) else { throw APNsRejection(.missingProviderToken) }
         if session.keyID == nil || !Self.isSame(value, session.authorization) {
             try takeProviderToken(value, session: &session, now: now)
         }
         guard session.issuedAt >= now.subtractingClamped(rules.tokenAge) else {
-            throw APNsRefusal(.expiredProviderToken)
+            throw APNsRejection(.expiredProviderToken)
         }
     }
 
     /// Verifies a token that this connection has not shown before, and remembers it.
     private func takeProviderToken(
         _ value: ArraySlice<UInt8>, session: inout APNsSession, now: Int64
-    ) throws(APNsRefusal) {
+    ) throws(APNsRejection) {
         let scheme = value.prefix(7)
         guard scheme.count == 7, String(decoding: scheme, as: UTF8.self).lowercased() == "bearer " else {
-            throw APNsRefusal(.invalidProviderToken)
+            throw APNsRejection(.invalidProviderToken)
         }
         guard let token = WebToken(value.dropFirst(7)), token.algorithm == "ES256",
             let key = keys.first(where: { $0.id == token.keyID }), let issuedAt = token.claims["iat"]?.integer,
             token.claims["iss"]?.string == rules.team ?? key.team, issuedAt <= now.addingClamped(rules.clockSkew),
             key.verify(token.signed, token.signature)
-        else { throw APNsRefusal(.invalidProviderToken) }
-        guard issuedAt >= now.subtractingClamped(rules.tokenAge) else { throw APNsRefusal(.expiredProviderToken) }
+        else { throw APNsRejection(.invalidProviderToken) }
+        guard issuedAt >= now.subtractingClamped(rules.tokenAge) else { throw APNsRejection(.expiredProviderToken) }
         if let first = session.keyID {
-            guard first == key.id else { throw APNsRefusal(.unrelatedKeyIDInToken) }
+            guard first == key.id else { throw APNsRejection(.unrelatedKeyIDInToken) }
             if let changed = session.changedAt, now.subtractingClamped(changed) < rules.tokenChange {
-                throw APNsRefusal(.tooManyProviderTokenUpdates)
+                throw APNsRejection(.tooManyProviderTokenUpdates)
             }
             session.changedAt = now
         }
@@ -149,57 +149,57 @@ struct APNsService {
 
     private func checkTopic(
         _ request: ReceivedRequest, certificate: ClientCertificate?
-    ) throws(APNsRefusal) -> APNsPushType {
+    ) throws(APNsRejection) -> APNsPushType {
         // A certificate with one topic speaks for a request that names none.
         let implied = certificate.flatMap { $0.topics.count == 1 ? $0.topics.first : nil }
         guard let topic = request.bytes(.apnsTopic) ?? implied.map({ Array($0.utf8)[...] }) else {
-            throw APNsRefusal(.missingTopic)
+            throw APNsRejection(.missingTopic)
         }
-        guard Self.isTopic(topic) else { throw APNsRefusal(.badTopic) }
+        guard Self.isTopic(topic) else { throw APNsRejection(.badTopic) }
         if let certificate, !certificate.topics.contains(where: { topic.elementsEqual($0.utf8) }) {
-            throw APNsRefusal(.topicDisallowed)
+            throw APNsRejection(.topicDisallowed)
         }
         let actual = APNsPushType.ofTopic(topic)
         var type = actual
         if let value = request.bytes(.apnsPushType) {
-            guard let named = APNsPushType(value) else { throw APNsRefusal(.invalidPushType) }
+            guard let named = APNsPushType(value) else { throw APNsRejection(.invalidPushType) }
             type = named
         }
         if let suffix = type.topicSuffix, suffix != actual.topicSuffix {
             // The device token belongs to the topic with the suffix; a suffix of another kind is the type's fault.
-            throw APNsRefusal(actual == .alert ? .deviceTokenNotForTopic : .invalidPushType)
+            throw APNsRejection(actual == .alert ? .deviceTokenNotForTopic : .invalidPushType)
         }
         guard !rules.topics.isEmpty else { return type }
         let bundle = topic.dropLast(type.topicSuffix?.utf8.count ?? 0)
         guard rules.topics.contains(where: { bundle.elementsEqual($0.utf8) }) else {
-            throw APNsRefusal(.topicDisallowed)
+            throw APNsRejection(.topicDisallowed)
         }
         return type
     }
 
-    private static func checkPriority(_ request: ReceivedRequest, type: APNsPushType) throws(APNsRefusal) {
+    private static func checkPriority(_ request: ReceivedRequest, type: APNsPushType) throws(APNsRejection) {
         guard let priority = request.bytes(.apnsPriority) else { return }
         let isTen = priority.elementsEqual("10".utf8)
         let isOther =
             priority.count == 1 && (priority.first == UInt8(ascii: "5") || priority.first == UInt8(ascii: "1"))
-        guard isTen || isOther, !(isTen && type == .background) else { throw APNsRefusal(.badPriority) }
+        guard isTen || isOther, !(isTen && type == .background) else { throw APNsRejection(.badPriority) }
     }
 
-    private static func checkPayload(_ request: ReceivedRequest, type: APNsPushType) throws(APNsRefusal) {
+    private static func checkPayload(_ request: ReceivedRequest, type: APNsPushType) throws(APNsRejection) {
         guard request.body.count <= (type == .voip ? 5_120 : 4_096), !request.isTooLarge else {
-            throw APNsRefusal(.payloadTooLarge)
+            throw APNsRejection(.payloadTooLarge)
         }
-        guard JSONParser.isObject(request.body) else { throw APNsRefusal(.payloadEmpty) }
+        guard JSONParser.isObject(request.body) else { throw APNsRejection(.payloadEmpty) }
     }
 
-    private static func checkDevice(_ token: ArraySlice<UInt8>) throws(APNsRefusal) {
-        guard token.count <= 512, token.allSatisfy(isTokenByte) else { throw APNsRefusal(.badDeviceToken) }
+    private static func checkDevice(_ token: ArraySlice<UInt8>) throws(APNsRejection) {
+        guard token.count <= 512, token.allSatisfy(isTokenByte) else { throw APNsRejection(.badDeviceToken) }
         switch NamedToken(token) {
         case .ordinary: return
-        case .unregistered: throw APNsRefusal(.unregistered)
-        case .expired: throw APNsRefusal(.expiredToken)
-        case .invalid: throw APNsRefusal(.badDeviceToken)
-        case .mismatch: throw APNsRefusal(.deviceTokenNotForTopic)
+        case .unregistered: throw APNsRejection(.unregistered)
+        case .expired: throw APNsRejection(.expiredToken)
+        case .invalid: throw APNsRejection(.badDeviceToken)
+        case .mismatch: throw APNsRejection(.deviceTokenNotForTopic)
         }
     }
 

@@ -53,7 +53,7 @@ struct OAuthService {
             return Self.error(400, "invalid_request", "Required parameter is missing: assertion")
         }
         let account: Account
-        do throws(Refusal) {
+        do throws(Rejection) {
             account = try self.account(behind: assertion, now: now / 1_000)
         } catch {
             return error.answer
@@ -66,40 +66,40 @@ struct OAuthService {
         return ProviderAnswer(status: 200, reason: "ok", json: json)
     }
 
-    private struct Refusal: Error {
+    private struct Rejection: Error {
         let answer: ProviderAnswer
 
         init(_ error: String, _ description: String) { answer = OAuthService.error(400, error, description) }
     }
 
-    private func account(behind assertion: String, now: Int64) throws(Refusal) -> Account {
+    private func account(behind assertion: String, now: Int64) throws(Rejection) -> Account {
         guard let token = WebToken(Array(assertion.utf8)[...]), token.algorithm == "RS256" else {
-            throw Refusal("invalid_grant", "Bad JWT: not three base64url parts signed with RS256.")
+            throw Rejection("invalid_grant", "Bad JWT: not three base64url parts signed with RS256.")
         }
         guard let account = accounts.first(where: { $0.email == token.claims["iss"]?.string }) else {
-            throw Refusal("invalid_grant", "Invalid grant: account not found")
+            throw Rejection("invalid_grant", "Invalid grant: account not found")
         }
         guard token.keyID == nil || token.keyID == account.keyID, account.verify(token.signed, token.signature) else {
-            throw Refusal("invalid_grant", "Invalid JWT Signature.")
+            throw Rejection("invalid_grant", "Invalid JWT Signature.")
         }
         guard [audience, "https://oauth2.googleapis.com/token"].contains(token.claims["aud"]?.string) else {
-            throw Refusal(
+            throw Rejection(
                 "invalid_grant", "Invalid JWT: Failed audience check. The right audience is \(audience)")
         }
         guard let issued = token.claims["iat"]?.integer, let expiry = token.claims["exp"]?.integer, expiry > now,
             issued <= now.addingClamped(300), expiry <= issued.addingClamped(3_600)
         else {
-            throw Refusal(
+            throw Rejection(
                 "invalid_grant",
                 "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. "
                     + "Check your iat and exp values in the JWT claim.")
         }
         let scope = token.claims["scope"]?.string ?? ""
         guard !scope.isEmpty else {
-            throw Refusal("invalid_scope", "Empty or missing scope not allowed.")
+            throw Rejection("invalid_scope", "Empty or missing scope not allowed.")
         }
         guard scope.split(separator: " ").contains(where: { Self.scopes.contains(String($0)) }) else {
-            throw Refusal("invalid_scope", "Invalid OAuth scope or ID token audience provided.")
+            throw Rejection("invalid_scope", "Invalid OAuth scope or ID token audience provided.")
         }
         return account
     }

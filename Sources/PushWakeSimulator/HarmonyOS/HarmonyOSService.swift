@@ -24,7 +24,7 @@ struct HarmonyOSService: SimulatedService {
     private var messages: UInt64 = 0
 
     /// Code and words of a refusal.
-    struct Refusal: Error {
+    struct Rejection: Error {
         let status: Int
         let code: String
         let message: String
@@ -40,11 +40,11 @@ struct HarmonyOSService: SimulatedService {
 
     /// Checks one request; `now` in milliseconds since the epoch.
     mutating func answer(_ request: ReceivedRequest, now: Int64) -> ProviderAnswer {
-        do throws(Refusal) {
+        do throws(Rejection) {
             let project = try Self.project(request)
             try checkToken(request, now: now / 1_000)
             guard project == account.project else {
-                throw Refusal(400, "80300002", "No permission to send message to these tmIDs")
+                throw Rejection(400, "80300002", "No permission to send message to these tmIDs")
             }
             let token = try Self.message(request)
             messages &+= 1
@@ -79,16 +79,16 @@ struct HarmonyOSService: SimulatedService {
 
     // MARK: Checks
 
-    private static func project(_ request: ReceivedRequest) throws(Refusal) -> String {
+    private static func project(_ request: ReceivedRequest) throws(Rejection) -> String {
         let path = request.text(.path) ?? ""
         guard request.text(.method) == "POST", path.hasPrefix("/v3/"), path.hasSuffix("/messages:send") else {
-            throw Refusal(404, "80100001", "Parameter error: the path")
+            throw Rejection(404, "80100001", "Parameter error: the path")
         }
         return String(path.dropFirst("/v3/".count).dropLast("/messages:send".count))
     }
 
-    private func checkToken(_ request: ReceivedRequest, now: Int64) throws(Refusal) {
-        let wrong = Refusal(401, "80200001", "Oauth authentication error")
+    private func checkToken(_ request: ReceivedRequest, now: Int64) throws(Rejection) {
+        let wrong = Rejection(401, "80200001", "Oauth authentication error")
         guard let value = request.bytes(.authorization), value.count > 7,
             String(decoding: value.prefix(7), as: UTF8.self) == "Bearer ", let token = WebToken(value.dropFirst(7)),
             token.algorithm == "PS256", token.keyID == account.keyID,
@@ -97,38 +97,38 @@ struct HarmonyOSService: SimulatedService {
             issued <= now.addingClamped(Self.clockSkew), expiry > issued, expiry <= issued.addingClamped(3_600),
             account.verify(token.signed, token.signature)
         else { throw wrong }
-        guard expiry > now else { throw Refusal(401, "80200003", "Oauth Token expired") }
+        guard expiry > now else { throw Rejection(401, "80200003", "Oauth Token expired") }
     }
 
     /// The token that the message goes to.
-    private static func message(_ request: ReceivedRequest) throws(Refusal) -> ArraySlice<UInt8> {
+    private static func message(_ request: ReceivedRequest) throws(Rejection) -> ArraySlice<UInt8> {
         guard request.body.count <= longestBody else {
-            throw Refusal(400, "80300008", "The message body is larger than the default value")
+            throw Rejection(400, "80300008", "The message body is larger than the default value")
         }
         guard let document = try? JSONParser.parse(request.body), case .object = document else {
-            throw Refusal(400, "80100003", "Illegal payload: not a JSON object")
+            throw Rejection(400, "80100003", "Illegal payload: not a JSON object")
         }
         guard let type = request.text(.pushType), let payload = document["payload"], case .object = payload else {
-            throw Refusal(400, "80100003", "Illegal payload: push-type and payload belong together")
+            throw Rejection(400, "80100003", "Illegal payload: push-type and payload belong together")
         }
         if let objection = objection(to: payload, type) {
-            throw Refusal(400, "80100003", "Illegal payload: \(objection)")
+            throw Rejection(400, "80100003", "Illegal payload: \(objection)")
         }
         if let options = document["pushOptions"], let ttl = options["ttl"] {
             guard let seconds = ttl.integer, seconds >= 1, seconds <= 1_296_000 else {
-                throw Refusal(400, "80100003", "Illegal payload: ttl")
+                throw Rejection(400, "80100003", "Illegal payload: ttl")
             }
         }
         let tokens = document["target"]?["token"]?.array ?? []
-        guard !tokens.isEmpty else { throw Refusal(400, "80100001", "Parameter error: token") }
-        guard tokens.count <= 1_000 else { throw Refusal(400, "80300010", "The number of tokens is over the limit") }
+        guard !tokens.isEmpty else { throw Rejection(400, "80100001", "Parameter error: token") }
+        guard tokens.count <= 1_000 else { throw Rejection(400, "80300010", "The number of tokens is over the limit") }
         let token = Array((tokens[0].string ?? "").utf8)[...]
         switch NamedToken(token) {
         case .ordinary: break
-        case .unregistered, .expired, .invalid: throw Refusal(200, "80300007", "All the tokens are invalid")
-        case .mismatch: throw Refusal(200, "80300002", "No permission to send message to these tmIDs")
+        case .unregistered, .expired, .invalid: throw Rejection(200, "80300007", "All the tokens are invalid")
+        case .mismatch: throw Rejection(200, "80300002", "No permission to send message to these tmIDs")
         }
-        guard !token.isEmpty else { throw Refusal(400, "80100001", "Parameter error: token") }
+        guard !token.isEmpty else { throw Rejection(400, "80100001", "Parameter error: token") }
         return token
     }
 

@@ -74,7 +74,7 @@ final class ServedConnection: LoopSource {
     func perform(_ effect: FaultRule.Effect, stream: Int32 = 0) {
         guard phase == .talking, let conversation else { return }
         conversation.begin(effect, stream: stream)
-        guard effects.isEmpty else { return settle(conversation) }
+        guard effects.isEmpty else { return performEffects(conversation) }
         server.loop.atEndOfTurn { [weak self] in self?.flush() }
     }
 
@@ -142,7 +142,7 @@ final class ServedConnection: LoopSource {
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<Int(count)])
             guard let conversation = conversation ?? begin(with: bytes) else { return close() }
             let isFine = conversation.receive(bytes)
-            if effects.isEmpty == false { settle(conversation) }
+            if effects.isEmpty == false { performEffects(conversation) }
             server.received(from: self)
             if !isFine { return shutDown() }
         }
@@ -150,7 +150,7 @@ final class ServedConnection: LoopSource {
     }
 
     /// Sends the answers that came before, then does to the connection what the script wants.
-    private func settle(_ conversation: any Conversation) {
+    private func performEffects(_ conversation: any Conversation) {
         flush()
         let waiting = effects
         effects = []
@@ -263,7 +263,7 @@ extension ServedConnection: RequestValidator {
             server.updateTime()
             action()
             guard let conversation, !effects.isEmpty else { return flush() }
-            settle(conversation)
+            performEffects(conversation)
         }
     }
 

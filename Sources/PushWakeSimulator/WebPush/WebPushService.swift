@@ -19,7 +19,7 @@ struct WebPushService {
     private var known: (authorization: [UInt8], authority: [UInt8], expiry: Int64)?
 
     /// Why a push is refused.
-    struct Refusal: Error {
+    struct Rejection: Error {
         let status: Int
         let errno: Int64
         let message: String
@@ -42,7 +42,7 @@ struct WebPushService {
 
     /// Checks one request; `now` in milliseconds since the epoch.
     mutating func answer(_ request: ReceivedRequest, now: Int64) -> ProviderAnswer {
-        do throws(Refusal) {
+        do throws(Rejection) {
             let subscription = try Self.subscription(request)
             try Self.checkHeaders(request)
             try checkAuthorization(request, now: now / 1_000)
@@ -89,31 +89,31 @@ struct WebPushService {
 
     // MARK: Checks
 
-    private static func subscription(_ request: ReceivedRequest) throws(Refusal) -> ArraySlice<UInt8> {
-        guard request.text(.method) == "POST" else { throw Refusal(405, 900, "Method not allowed") }
+    private static func subscription(_ request: ReceivedRequest) throws(Rejection) -> ArraySlice<UInt8> {
+        guard request.text(.method) == "POST" else { throw Rejection(405, 900, "Method not allowed") }
         let id = (request.bytes(.path) ?? []).dropFirst("/push/".utf8.count)
-        guard !id.isEmpty, id.count <= 1_024 else { throw Refusal(404, 102, "Invalid URL endpoint") }
+        guard !id.isEmpty, id.count <= 1_024 else { throw Rejection(404, 102, "Invalid URL endpoint") }
         return id
     }
 
-    private static func checkHeaders(_ request: ReceivedRequest) throws(Refusal) {
-        guard let ttl = request.bytes(.ttl) else { throw Refusal(400, 111, "Missing TTL header") }
+    private static func checkHeaders(_ request: ReceivedRequest) throws(Rejection) {
+        guard let ttl = request.bytes(.ttl) else { throw Rejection(400, 111, "Missing TTL header") }
         guard !ttl.isEmpty, ttl.count <= 10, ttl.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
-            throw Refusal(400, 112, "Invalid TTL header")
+            throw Rejection(400, 112, "Invalid TTL header")
         }
         if let urgency = request.text(.urgency), !["very-low", "low", "normal", "high"].contains(urgency) {
-            throw Refusal(400, 114, "Invalid Urgency header")
+            throw Rejection(400, 114, "Invalid Urgency header")
         }
         if let topic = request.bytes(.topic) {
             guard !topic.isEmpty, topic.count <= 32, topic.allSatisfy(Base64URL.contains) else {
-                throw Refusal(400, 113, "Invalid Topic header")
+                throw Rejection(400, 113, "Invalid Topic header")
             }
         }
     }
 
-    private mutating func checkAuthorization(_ request: ReceivedRequest, now: Int64) throws(Refusal) {
+    private mutating func checkAuthorization(_ request: ReceivedRequest, now: Int64) throws(Rejection) {
         guard let value = request.bytes(.authorization) else {
-            guard !rules.requiresVAPID else { throw Refusal(401, 109, "Missing VAPID authorization") }
+            guard !rules.requiresVAPID else { throw Rejection(401, 109, "Missing VAPID authorization") }
             return
         }
         let authority = request.bytes(.authority) ?? []
@@ -123,76 +123,76 @@ struct WebPushService {
             return
         }
         let (token, point) = try Self.parts(value)
-        guard verify(point, token.signed, token.signature) else { throw Refusal(401, 109, "Invalid VAPID signature") }
+        guard verify(point, token.signed, token.signature) else { throw Rejection(401, 109, "Invalid VAPID signature") }
         let origin = "https://" + String(decoding: authority, as: UTF8.self)
         guard Self.origin(token.claims["aud"]?.string ?? "") == Self.origin(origin) else {
-            throw Refusal(401, 109, "VAPID aud is not \(origin)")
+            throw Rejection(401, 109, "VAPID aud is not \(origin)")
         }
         guard let expiry = token.claims["exp"]?.integer, expiry > now, expiry <= now.addingClamped(86_400) else {
-            throw Refusal(401, 109, "VAPID exp is past or more than 24 hours away")
+            throw Rejection(401, 109, "VAPID exp is past or more than 24 hours away")
         }
         let subject = token.claims["sub"]?.string ?? ""
         guard subject.hasPrefix("mailto:") || subject.hasPrefix("https:") else {
-            throw Refusal(401, 109, "VAPID sub is neither mailto: nor https:")
+            throw Rejection(401, 109, "VAPID sub is neither mailto: nor https:")
         }
-        guard !rules.requiresOwnKey || point == ownKey else { throw Refusal(403, 109, "VapidPkHashMismatch") }
+        guard !rules.requiresOwnKey || point == ownKey else { throw Rejection(403, 109, "VapidPkHashMismatch") }
         known = (Array(value), Array(authority), expiry)
     }
 
     /// Token and key of `vapid t=…, k=…`.
-    private static func parts(_ value: ArraySlice<UInt8>) throws(Refusal) -> (WebToken, [UInt8]) {
+    private static func parts(_ value: ArraySlice<UInt8>) throws(Rejection) -> (WebToken, [UInt8]) {
         let text = String(decoding: value, as: UTF8.self)
-        guard text.prefix(6).lowercased() == "vapid " else { throw Refusal(401, 109, "Authorization is not vapid") }
+        guard text.prefix(6).lowercased() == "vapid " else { throw Rejection(401, 109, "Authorization is not vapid") }
         var fields: [Substring: Substring] = [:]
         for part in text.dropFirst(6).split(separator: ",") {
             let pair = part.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
             if pair.count == 2 { fields[pair[0]] = pair[1].prefix { $0 != " " } }
         }
         guard let t = fields["t"], let token = WebToken(Array(t.utf8)[...]), token.algorithm == "ES256" else {
-            throw Refusal(401, 109, "VAPID t is not an ES256 token")
+            throw Rejection(401, 109, "VAPID t is not an ES256 token")
         }
         guard let k = fields["k"], let point = Base64URL.decode(k.utf8), point.count == 65, point[0] == 4 else {
-            throw Refusal(401, 109, "VAPID k is not a P-256 point")
+            throw Rejection(401, 109, "VAPID k is not a P-256 point")
         }
         return (token, point)
     }
 
     private static func origin(_ text: String) -> HTTPOrigin? { HTTPOrigin(text) }
 
-    private static func checkBody(_ request: ReceivedRequest) throws(Refusal) {
+    private static func checkBody(_ request: ReceivedRequest) throws(Rejection) {
         let body = request.body
-        guard body.count <= 4_096, !request.isTooLarge else { throw Refusal(413, 104, "Data payload too large") }
+        guard body.count <= 4_096, !request.isTooLarge else { throw Rejection(413, 104, "Data payload too large") }
         guard !body.isEmpty else { return }
         guard request.text(.contentEncoding) == "aes128gcm" else {
-            throw Refusal(400, 110, "Content-Encoding is not aes128gcm")
+            throw Rejection(400, 110, "Content-Encoding is not aes128gcm")
         }
         // RFC 8188, 2.1 and RFC 8291, 4: salt, record size, and the sender's P-256 point as key id; one record.
         guard body.count >= 86 + 17, body[20] == 65, body[21] == 4 else {
-            throw Refusal(400, 110, "Broken aes128gcm header")
+            throw Rejection(400, 110, "Broken aes128gcm header")
         }
         let size = body[16..<20].reduce(0) { $0 << 8 | Int($1) }
-        guard size >= 18, body.count - 86 <= size else { throw Refusal(400, 110, "Body is not one record") }
+        guard size >= 18, body.count - 86 <= size else { throw Rejection(400, 110, "Body is not one record") }
     }
 
     /// A browser drops without a word what it is told to show and cannot: the simulator says so.
-    private func checkDeclaration(_ request: ReceivedRequest) throws(Refusal) {
+    private func checkDeclaration(_ request: ReceivedRequest) throws(Rejection) {
         guard request.text(.contentType) == "application/notification+json" else { return }
         guard !request.body.isEmpty else {
-            throw Refusal(400, 110, "Not a declarative push message: the body is empty")
+            throw Rejection(400, 110, "Not a declarative push message: the body is empty")
         }
         guard let payload = open(request.body), let objection = DeclarativeMessage.objection(to: payload) else {
             return
         }
-        throw Refusal(400, 110, "Not a declarative push message: \(objection)")
+        throw Rejection(400, 110, "Not a declarative push message: \(objection)")
     }
 
-    private static func checkSubscription(_ id: ArraySlice<UInt8>) throws(Refusal) {
+    private static func checkSubscription(_ id: ArraySlice<UInt8>) throws(Rejection) {
         switch NamedToken(id) {
         case .ordinary: return
-        case .unregistered: throw Refusal(410, 106, "No such subscription")
-        case .expired: throw Refusal(404, 102, "Subscription expired")
-        case .invalid: throw Refusal(404, 102, "Invalid URL endpoint")
-        case .mismatch: throw Refusal(403, 109, "VapidPkHashMismatch")
+        case .unregistered: throw Rejection(410, 106, "No such subscription")
+        case .expired: throw Rejection(404, 102, "Subscription expired")
+        case .invalid: throw Rejection(404, 102, "Invalid URL endpoint")
+        case .mismatch: throw Rejection(403, 109, "VapidPkHashMismatch")
         }
     }
 }

@@ -18,7 +18,7 @@ struct WebhookService: SimulatedService {
 
     /// Checks one request; `now` in milliseconds since the epoch.
     func answer(_ request: ReceivedRequest, now: Int64) -> ProviderAnswer {
-        do throws(Refusal) {
+        do throws(Rejection) {
             try checkSignature(request, now: now / 1_000)
         } catch {
             return Self.refusal(401, error.reason)
@@ -52,23 +52,23 @@ struct WebhookService: SimulatedService {
 
     // MARK: The signature
 
-    private struct Refusal: Error {
+    private struct Rejection: Error {
         let reason: String
     }
 
     /// `t=<seconds>,v1=<hex>` over `<seconds>.<body>`, the path in place of a body that is empty.
-    private func checkSignature(_ request: ReceivedRequest, now: Int64) throws(Refusal) {
-        guard let header = request.text(.webhookSignature) else { throw Refusal(reason: "MissingSignature") }
+    private func checkSignature(_ request: ReceivedRequest, now: Int64) throws(Rejection) {
+        guard let header = request.text(.webhookSignature) else { throw Rejection(reason: "MissingSignature") }
         let parts = header.split(separator: ",", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].hasPrefix("t="), parts[1].hasPrefix("v1="),
             let time = Int64(parts[0].dropFirst(2))
-        else { throw Refusal(reason: "BadSignature") }
+        else { throw Rejection(reason: "BadSignature") }
         guard now.subtractingReportingOverflow(time).partialValue.magnitude <= UInt64(Self.tolerance) else {
-            throw Refusal(reason: "StaleSignature")
+            throw Rejection(reason: "StaleSignature")
         }
         let code = authenticate(Array("\(parts[0].dropFirst(2)).".utf8) + Self.signedText(of: request))
         let hex = code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        guard !code.isEmpty, parts[1].dropFirst(3) == hex else { throw Refusal(reason: "BadSignature") }
+        guard !code.isEmpty, parts[1].dropFirst(3) == hex else { throw Rejection(reason: "BadSignature") }
     }
 
     private static func signedText(of request: ReceivedRequest) -> [UInt8] {

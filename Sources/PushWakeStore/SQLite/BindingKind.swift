@@ -15,7 +15,7 @@ extension Binding {
 struct BindingKind {
     let provider: Provider
     let environment: Environment
-    let service: Service?
+    let service: TokenUse?
     let dialect: Dialect
     let app: String
     let team: String
@@ -36,7 +36,7 @@ struct BindingKind {
             let dialect = UInt8(exactly: dialect).flatMap(Dialect.init(rawValue:)),
             let serviceNumber = UInt8(exactly: service)
         else { return nil }
-        let service = Service(rawValue: serviceNumber)
+        let service = TokenUse(rawValue: serviceNumber)
         guard service != nil || serviceNumber == 0 else { return nil }
         self.provider = provider
         self.environment = environment

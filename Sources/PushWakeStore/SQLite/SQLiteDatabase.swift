@@ -15,13 +15,13 @@ final class SQLiteDatabase {
 
     /// What SQLite asks when it meets a lock of another process.
     private final class LockWait {
-        var patience: LockPatience
+        var policy: LockWaitPolicy
 
-        init(limit: Int32) { patience = LockPatience(limit: Int64(limit)) }
+        init(limit: Int32) { policy = LockWaitPolicy(limit: Int64(limit)) }
 
         /// Waits a moment; false: it is of no use to wait any longer.
         func wait(look: Int32) -> Bool {
-            guard let pause = patience.pause(look: Int(look), now: SystemClock.monotonicMilliseconds()) else {
+            guard let pause = policy.pause(look: Int(look), now: SystemClock.monotonicMilliseconds()) else {
                 return false
             }
             usleep(UInt32(clamping: pause * 1000))
@@ -39,7 +39,7 @@ final class SQLiteDatabase {
     }
 
     /// Opens an existing file, empty ones included; a lock of another process is awaited for `busyTimeout` ms, and not at
-    /// all for a second after that was in vain (`LockPatience`).
+    /// all for a second after that was in vain (`LockWaitPolicy`).
     init(path: String, access: Access = .readWrite, busyTimeout: Int32) throws(StoreError) {
         self.path = path
         lockWait = LockWait(limit: busyTimeout)
@@ -87,7 +87,7 @@ final class SQLiteDatabase {
     }
 
     /// Awaits locks of other processes for so many milliseconds.
-    func setBusyTimeout(_ milliseconds: Int32) { lockWait.patience.limit = Int64(milliseconds) }
+    func setBusyTimeout(_ milliseconds: Int32) { lockWait.policy.limit = Int64(milliseconds) }
 
     /// Rows that the last statement inserted, changed or deleted.
     var changes: Int { Int(sqlite3_changes(handle)) }
@@ -166,7 +166,7 @@ final class SQLiteDatabase {
     func error(for code: Int32) -> StoreError {
         let now = SystemClock.monotonicMilliseconds()
         let isLock = code & 0xFF == SQLITE_BUSY
-        if isLock, let lockError, now - lockError.time < LockPatience.rest { return lockError.error }
+        if isLock, let lockError, now - lockError.time < LockWaitPolicy.cooldown { return lockError.error }
         let message = sqlite3_errmsg(handle).map { String(cString: $0) } ?? "unknown error"
         let error = SQLiteFailure(code: code, systemError: sqlite3_system_errno(handle), message: message).error(
             path: path)
@@ -249,29 +249,29 @@ enum SystemErrorText {
 /// Whoever holds the file holds it for many writes in a row, and each of them would wait anew on the loop on which calls
 /// wait as well. A write that does not wait succeeds as soon as the lock is gone. Pure: times are milliseconds on one
 /// clock.
-struct LockPatience {
+struct LockWaitPolicy {
     /// Milliseconds without waiting after a wait in vain: at a limit of 50 ms the loop waits a twentieth of the time.
-    static let rest: Int64 = 1000
+    static let cooldown: Int64 = 1000
     /// Milliseconds between two looks whether the lock is gone, as SQLite has them, the last one again and again.
     private static let pauses: [Int64] = [1, 2, 5, 10, 15, 20, 25]
 
     /// Milliseconds of a wait.
     var limit: Int64
     private var begin: Int64 = 0
-    private var restsUntil = Int64.min
+    private var cooldownEnd = Int64.min
 
     init(limit: Int64) { self.limit = limit }
 
     /// The last wait was in vain, a moment ago.
-    func isResting(now: Int64) -> Bool { now < restsUntil }
+    func isCoolingDown(now: Int64) -> Bool { now < cooldownEnd }
 
     /// How long to wait before the next look; nil: give up. `look` counts the looks of one wait from 0.
     mutating func pause(look: Int, now: Int64) -> Int64? {
-        guard limit > 0, !isResting(now: now) else { return nil }
+        guard limit > 0, !isCoolingDown(now: now) else { return nil }
         if look == 0 { begin = now }
         let left = begin + limit - now
         guard left > 0 else {
-            restsUntil = now + Self.rest
+            cooldownEnd = now + Self.cooldown
             return nil
         }
         return min(Self.pauses[min(max(look, 0), Self.pauses.count - 1)], left)

@@ -57,7 +57,7 @@ struct UserImage {
             guard let bits = reader.next(16), let purr = PURR(bytes: Array(bits)), let row = reader.nextCount(),
                 let madeAt = reader.nextNumber(), let usedAt = reader.nextNumber()
             else { return nil }
-            user.purrs.append(MemoryStore.Told(purr: purr, row: row + 1, madeAt: madeAt, usedAt: usedAt))
+            user.purrs.append(MemoryStore.PURRUse(purr: purr, row: row + 1, madeAt: madeAt, usedAt: usedAt))
         }
         return (Array(version), user)
     }

@@ -12,7 +12,7 @@ final class ValkeyLink: OutboundStreamOwner {
     typealias Handler = (ValkeyReply?) -> Void
 
     /// Milliseconds in which a connection must stand, and answer.
-    private static let patience: Int64 = 2000
+    private static let answerTimeout: Int64 = 2000
     /// Milliseconds without a word after which the server is asked for one.
     private static let idle: Int64 = 1000
 
@@ -64,7 +64,7 @@ final class ValkeyLink: OutboundStreamOwner {
     func start() {
         guard !isOpen, !isEnded else { return }
         isOpen = true
-        setTimer(after: Self.patience) { [weak self] in self?.lost("no answer within \(Self.patience) ms") }
+        setTimer(after: Self.answerTimeout) { [weak self] in self?.lost("no answer within \(Self.answerTimeout) ms") }
         switch access.address.place {
         case .unix(let path):
             guard let address = SocketAddress(unixPath: path) else { return lost("the path is too long") }
@@ -77,7 +77,7 @@ final class ValkeyLink: OutboundStreamOwner {
     }
 
     private func searchMaster(_ name: String, _ sentinels: [ValkeyAddress.Host]) {
-        setTimer(after: Self.patience) { [weak self] in
+        setTimer(after: Self.answerTimeout) { [weak self] in
             guard let self, let search else { return }
             lost(search.lastProblem)
         }
@@ -85,8 +85,8 @@ final class ValkeyLink: OutboundStreamOwner {
             search = try ServerSearch(.master(named: name), of: sentinels, access, loop: loop) { [weak self] host in
                 guard let self, search != nil else { return }
                 search = nil
-                setTimer(after: Self.patience) { [weak self] in
-                    self?.lost("\(host): no answer within \(Self.patience) ms")
+                setTimer(after: Self.answerTimeout) { [weak self] in
+                    self?.lost("\(host): no answer within \(Self.answerTimeout) ms")
                 }
                 stream.open(host: host.name, port: host.port)
             }
@@ -102,12 +102,12 @@ final class ValkeyLink: OutboundStreamOwner {
         failAll()
     }
 
-    /// The server answers, and has not kept anybody waiting for longer than `patience` milliseconds.
-    func isResponsive(within patience: Int64) -> Bool {
+    /// The server answers, and has not kept anybody waiting for longer than `limit` milliseconds.
+    func isResponsive(within limit: Int64) -> Bool {
         guard machine.isReady else {
-            return isExpected && early.first.map { loop.now - $0.sentAt < patience } ?? true
+            return isExpected && early.first.map { loop.now - $0.sentAt < limit } ?? true
         }
-        return waiting.first.map { loop.now - $0.sentAt < patience } ?? true
+        return waiting.first.map { loop.now - $0.sentAt < limit } ?? true
     }
 
     var isReady: Bool { machine.isReady }
@@ -143,12 +143,12 @@ final class ValkeyLink: OutboundStreamOwner {
             if case .error(let text) = reply, text.hasPrefix("LOADING") || text.hasPrefix("NOAUTH") {
                 return lost(text)
             }
-            stand()
+            established()
         }
     }
 
-    private func stand() {
-        machine.stands()
+    private func established() {
+        machine.established()
         hasEnded = false
         let first = early
         early = []
@@ -161,7 +161,9 @@ final class ValkeyLink: OutboundStreamOwner {
         setTimer(after: Self.idle) { [weak self] in
             guard let self, let channel = stream.channel else { return }
             if let oldest = waiting.first {
-                if loop.now - oldest.sentAt >= Self.patience { return lost("no answer within \(Self.patience) ms") }
+                if loop.now - oldest.sentAt >= Self.answerTimeout {
+                    return lost("no answer within \(Self.answerTimeout) ms")
+                }
             } else {
                 write([Array("PING".utf8)], to: channel) { _ in }
             }
@@ -274,7 +276,7 @@ struct ValkeyLinkMachine {
     private(set) var isReady = false
 
     /// The server takes commands.
-    mutating func stands() {
+    mutating func established() {
         isReady = true
         lastReason = ""
         backoff.reset()

@@ -19,7 +19,7 @@ extension ValkeyStore {
                     refused(text, by: servers.server(of: key))
                     return
                 }
-                refusals.end(servers.server(of: key))
+                serverErrors.end(servers.server(of: key))
                 if reply == .null, hasSpoken.contains(key) { onGap() }
                 hasSpoken.insert(key)
                 spoke(index, after: reply.text.map { Presence($0).identity == self.presence.identity })

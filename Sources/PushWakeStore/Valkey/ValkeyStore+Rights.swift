@@ -15,7 +15,7 @@ extension ValkeyStore {
 
     /// Tries those that denied or refused something.
     func tryServersInTrouble() {
-        for server in servers.names where rights.isLacking(server) || refusals.has(server) { tryServer(server) }
+        for server in servers.names where rights.isLacking(server) || serverErrors.has(server) { tryServer(server) }
     }
 
     /// A server has denied something.
@@ -49,9 +49,9 @@ extension ValkeyStore {
                 switch reply {
                 case .error(let text)? where ServerRights.isDenial(text):
                     lacking.insert(ServerRights.right(of: name, text, prefix: options.prefix))
-                case .error(let text)? where name == "HSET" && !ServerRefusals.isAboutOne(text):
+                case .error(let text)? where name == "HSET" && !ServerErrors.isAboutOne(text):
                     refused(text, by: server)
-                case .integer where name == "HSET": refusals.end(server)
+                case .integer where name == "HSET": serverErrors.end(server)
                 case nil: isCut = true
                 default: break
                 }
@@ -78,7 +78,7 @@ extension ValkeyStore {
 
     private func tried(_ server: String, _ lacking: Set<String>?) {
         if let denial = rights.end(server, lacking: lacking) {
-            let (error, isNew) = refusals.note(denial, by: server, "\(access.address)", now: loop.now)
+            let (error, isNew) = serverErrors.note(denial, by: server, "\(access.address)", now: loop.now)
             if isNew { say(true, "\(error); \(ServerRights.remedy)") }
         }
         sayRights()

@@ -58,7 +58,7 @@ public final class ValkeyStore: SharedStore {
     var lateUnderWay = 0
     var isLatePaused = false
     private var isGapWatched = false
-    var refusals = ServerRefusals()
+    var serverErrors = ServerErrors()
     var rights = ServerRights()
     private var leaveAgain: Int64 = 0
     let presence = Presence(startedAt: SystemClock.wallSeconds())
@@ -97,7 +97,7 @@ public final class ValkeyStore: SharedStore {
             servers = try SingleServer(access, greeting: greeting.commands, channel: channel, loop: loop)
         }
         greeting.onLoaded = { [weak self] in self?.scripts[$0] = $1 }
-        servers.events.onReady = { [weak self] in self?.stands($0) }
+        servers.events.onReady = { [weak self] in self?.established($0) }
         servers.events.onTrouble = { text in
             let remedy = ServerRights.isDenial(text) ? "; \(ServerRights.remedy)" : ""
             log(true, "\(text); calls go on without push until it answers\(remedy)")
@@ -120,11 +120,11 @@ public final class ValkeyStore: SharedStore {
     /// A server takes commands.
     public var isReady: Bool { servers.isReady }
     public var refusal: StoreError? {
-        refusals.error(of: servers.names) ?? rights.error(of: servers.names, "\(access.address)")
+        serverErrors.error(of: servers.names) ?? rights.error(of: servers.names, "\(access.address)")
     }
 
     /// A server has been connected to: it may have forgotten what it was told last, or be another.
-    private func stands(_ isAll: Bool) {
+    private func established(_ isAll: Bool) {
         sayPresent()
         tryServers()
         if isAll { say(false, "\(access.address): connected; \(backlog) REGISTERs wait to be stored") }
@@ -332,7 +332,7 @@ public final class ValkeyStore: SharedStore {
     }
 
     private func write(
-        _ user: MemoryStore.User, over version: [UInt8], told: [MemoryStore.Told], _ id: UInt64,
+        _ user: MemoryStore.User, over version: [UInt8], told: [MemoryStore.PURRUse], _ id: UInt64,
         _ question: ValkeyQuestion
     ) {
         // ORDER: before the user, so that no phone is told a PURR that leads nowhere.
@@ -368,7 +368,7 @@ public final class ValkeyStore: SharedStore {
     private func written(_ reply: ValkeyReply?, _ id: UInt64, _ question: ValkeyQuestion) {
         switch reply {
         case .array(let elements)? where elements.first == .integer(1) && elements.count == 2:
-            if refusals.isAny { refusals.end(servers.server(of: keys.image(question.aor))) }
+            if serverErrors.isAny { serverErrors.end(servers.server(of: keys.image(question.aor))) }
             // Also when nobody waits any more: it has happened.
             announce(question, to: elements[1].elements.compactMap(\.text))
             end(id, question, nil)
@@ -469,7 +469,7 @@ public final class ValkeyStore: SharedStore {
             denied(text, by: server)
             return .unusable("\(access.address): \(text)")
         }
-        let (error, isNew) = refusals.note(text, by: server, "\(access.address)", now: loop.now)
+        let (error, isNew) = serverErrors.note(text, by: server, "\(access.address)", now: loop.now)
         if isNew { say(true, "\(error)") }
         return error
     }

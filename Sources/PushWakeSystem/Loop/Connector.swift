@@ -10,7 +10,7 @@ package final class Connector {
     static let stagger: Int64 = 250
     /// Milliseconds for which the others have the way to themselves: longer than a handshake over a slow path takes, and
     /// short beside the time that a connection has.
-    static let patience: Int64 = 2000
+    static let connectTimeout: Int64 = 2000
 
     private let loop: Loop
     private var addresses: [SocketAddress]
@@ -54,7 +54,7 @@ package final class Connector {
         self.loop = loop
         self.addresses = Self.interleave(addresses.first) + addresses.later
         lastResort = addresses.later.count
-        lastResortAt = loop.now + Self.patience
+        lastResortAt = loop.now + Self.connectTimeout
         self.completion = completion
         loop.atEndOfTurn { self.startNext() }
     }

@@ -50,7 +50,7 @@ public final class Resolver: @unchecked Sendable {
     private let threadLimit: Int
     private let trusted: Set<String>
     /// Milliseconds after which a lookup gives its place away.
-    private let patience: Int64
+    private let lookupTimeout: Int64
     // Touched on the loop's thread only.
     private var running: [Int: Job] = [:]
     private var queues = [[Job]](repeating: [], count: Experience.allCases.count)
@@ -65,10 +65,11 @@ public final class Resolver: @unchecked Sendable {
     }
 
     init(
-        loop: Loop, threadLimit: Int = 4, patience: Int64 = 1000, trusted: Set<String> = [], lookUp: @escaping LookUp
+        loop: Loop, threadLimit: Int = 4, lookupTimeout: Int64 = 1000, trusted: Set<String> = [],
+        lookUp: @escaping LookUp
     ) {
         self.trusted = trusted
-        self.patience = patience
+        self.lookupTimeout = lookupTimeout
         poster = loop.poster
         self.lookUp = lookUp
         self.loop = loop
@@ -110,7 +111,7 @@ public final class Resolver: @unchecked Sendable {
                 loop.atEndOfTurn { self.finish(id, .failed("cannot start a thread to look up \(job.host)")) }
                 continue
             }
-            loop.schedule(after: patience) { [weak self] in self?.giveWay(id) }
+            loop.schedule(after: lookupTimeout) { [weak self] in self?.giveWay(id) }
         }
     }
 

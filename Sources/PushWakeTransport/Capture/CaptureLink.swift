@@ -12,7 +12,7 @@ package final class CaptureLink: TurnEnding, OutboundStreamOwner {
     /// Packets that go out in one turn of the loop.
     private static let mostPerTurn = 128
     /// Milliseconds in which a connection must stand.
-    private static let patience: Int64 = 5000
+    private static let connectTimeout: Int64 = 5000
     /// Milliseconds until a kernel without room is asked again.
     private static let pause: Int64 = 10
 
@@ -26,7 +26,7 @@ package final class CaptureLink: TurnEnding, OutboundStreamOwner {
     private var backoff = Backoff(first: 200, cap: 10_000)
     private var lastReason = ""
     /// When the connection stood, in milliseconds.
-    private var standsSince: Int64 = 0
+    private var establishedAt: Int64 = 0
     private var timer: Loop.TimerID?
     private var isDue = false
     private var isEnded = false
@@ -53,7 +53,9 @@ package final class CaptureLink: TurnEnding, OutboundStreamOwner {
     package func start() {
         guard !isOpen, !isEnded else { return }
         isOpen = true
-        setTimer(after: Self.patience) { [weak self] in self?.lost("no connection within \(Self.patience) ms") }
+        setTimer(after: Self.connectTimeout) { [weak self] in
+            self?.lost("no connection within \(Self.connectTimeout) ms")
+        }
         guard address.transport == .udp else { return stream.open(host: address.host, port: address.port) }
         stream.resolve(host: address.host, port: address.port) { [weak self] in self?.openDatagrams($0) }
     }
@@ -82,7 +84,7 @@ package final class CaptureLink: TurnEnding, OutboundStreamOwner {
         for address in addresses {
             do throws(SystemError) {
                 datagrams = try DatagramSocket(to: address)
-                return stands()
+                return established()
             } catch {
                 failure = error.description
             }
@@ -90,10 +92,10 @@ package final class CaptureLink: TurnEnding, OutboundStreamOwner {
         lost(failure)
     }
 
-    package func opened(_ channel: Channel) { stands() }
+    package func opened(_ channel: Channel) { established() }
 
-    private func stands() {
-        standsSince = loop.now
+    private func established() {
+        establishedAt = loop.now
         cancelTimer()
         flushSoon()
     }
@@ -195,7 +197,7 @@ package final class CaptureLink: TurnEnding, OutboundStreamOwner {
     /// A server that has taken packets for a while is there, whatever it said before.
     private func count() {
         sent += 1
-        guard loop.now - standsSince >= Self.patience else { return }
+        guard loop.now - establishedAt >= Self.connectTimeout else { return }
         backoff.reset()
         lastReason = ""
     }

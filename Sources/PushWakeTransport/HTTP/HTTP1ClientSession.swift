@@ -26,7 +26,7 @@ final class HTTP1ClientSession {
     var isOver: Bool { isExhausted && open.isEmpty }
 
     /// Begins a request and returns its bytes; 0 when none can be begun now, and then nothing has happened.
-    func submit(_ exchange: HTTPExchange, now: Int64) throws(PushRefusal) -> Int {
+    func submit(_ exchange: HTTPExchange, now: Int64) throws(PushFailure) -> Int {
         guard open.isEmpty, !isExhausted else { return 0 }
         var request = HTTPRequest()
         try exchange.write(into: &request)

@@ -91,7 +91,7 @@ final class HTTP2ClientSession {
 
     /// Opens a stream and returns the bytes that its request has for itself, before compression; 0 when no more can
     /// be opened, and then nothing has happened.
-    func submit(_ exchange: HTTPExchange, now: Int64) throws(PushRefusal) -> Int {
+    func submit(_ exchange: HTTPExchange, now: Int64) throws(PushFailure) -> Int {
         request.removeAll()
         try exchange.write(into: &request)
         exchange.reset()

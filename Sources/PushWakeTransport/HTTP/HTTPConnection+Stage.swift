@@ -12,8 +12,8 @@ extension HTTPConnection {
         /// In TLS's handshake.
         case securing(Channel)
         case established(Established)
-        /// `refusal` says how the server refused our certificate, if that has ended the connection.
-        case closed(hasServed: Bool, refusal: String?)
+        /// `certificateProblem` says how the server refused our certificate, if that has ended the connection.
+        case closed(hasServed: Bool, certificateProblem: String?)
 
         var channel: Channel? {
             switch self {
@@ -87,7 +87,7 @@ extension HTTPConnection {
 
         /// Bytes that the request will take; 0 when the session takes none any more.
         @inline(__always)
-        func submit(_ exchange: HTTPExchange, now: Int64) throws(PushRefusal) -> Int {
+        func submit(_ exchange: HTTPExchange, now: Int64) throws(PushFailure) -> Int {
             switch self {
             case .http2(let session): try session.submit(exchange, now: now)
             case .http1(let session): try session.submit(exchange, now: now)

@@ -24,7 +24,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
     /// Strong until the end, which breaks the cycle: a weak reference would make every retain of the owner slow.
     private var owner: (any HTTPConnectionOwner)?
     // ORDER: connecting as soon as this object can be captured, in init.
-    private var stage = Stage.closed(hasServed: false, refusal: nil)
+    private var stage = Stage.closed(hasServed: false, certificateProblem: nil)
     /// The one thing that is waited for: a connection, an answer, the end of being idle.
     let timer: DueTimer
     private var isFlushScheduled = false
@@ -65,7 +65,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
     }
 
     /// How the server refused our certificate, once that has ended the connection.
-    var refusal: String? { if case .closed(_, let refusal) = stage { refusal } else { nil } }
+    var certificateProblem: String? { if case .closed(_, let problem) = stage { problem } else { nil } }
 
     /// Streams that can be opened now.
     var freeStreams: Int {
@@ -87,7 +87,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         /// No stream is free; nothing has happened.
         case noStream
         /// It would not write its request; nothing has happened.
-        case refused(PushRefusal)
+        case refused(PushFailure)
     }
 
     /// Opens a stream for the request.
@@ -96,7 +96,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         let session = established.session
         guard freeStreams(of: session) > 0, isTrusted(session) else { return .noStream }
         let bytes: Int
-        do throws(PushRefusal) {
+        do throws(PushFailure) {
             bytes = try session.submit(exchange, now: loop.now)
         } catch {
             return .refused(error)
@@ -187,11 +187,11 @@ final class HTTPConnection: LoopSource, TurnEnding {
             _ = channel.flush()
             finish("\(origin.authority): \(text)", isOrderly: false)
             return false
-        case .complete: return stand(channel)
+        case .complete: return established(channel)
         }
     }
 
-    private func stand(_ channel: Channel) -> Bool {
+    private func established(_ channel: Channel) -> Bool {
         let session: Session
         if channel.tls?.applicationProtocol == .http2 {
             guard let made = try? HTTP2ClientSession(limits: configuration.limits, streamCap: configuration.maxStreams)
@@ -206,7 +206,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         stage = .established(Established(channel, session, now: loop.now))
         timer.cancel()
         scheduleFlush()
-        if machine.secured(now: loop.now) == .offerStreams { owner?.connectionStands(self) }
+        if machine.secured(now: loop.now) == .offerStreams { owner?.connectionEstablished(self) }
         return !isClosed
     }
 
@@ -243,7 +243,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
             return !isBroken
         }
         established.silence = .heard
-        machine.heard(now: loop.now)
+        machine.received(now: loop.now)
         if case .http1(let session) = session, end == .closed { session.receivedEnd() }
         deliver(established)
         guard !isClosed else { return }
@@ -263,7 +263,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         case .http2(let session):
             if session.takePong(), machine.pong(now: loop.now) == .offerStreams {
                 timer.cancel()
-                owner?.connectionStands(self)
+                owner?.connectionEstablished(self)
             }
             if let goAway = session.goAway { goAwayReceived(goAway) }
             if session.goAway != nil || session.isExhausted { drain() }
@@ -370,12 +370,12 @@ final class HTTPConnection: LoopSource, TurnEnding {
         // Where the end is noticed while writing, answers lie unread.
         if !isOrderly, let established { _ = established.channel.read { established.session.receive($0) } }
         let last = stage
-        let refusal = end(last, reason)
+        let certificateProblem = end(last, reason)
         if let channel = last.channel {
             loop.unwatch(channel.socket.descriptor)
             channel.close(aborting: false)
         }
-        owner?.connectionClosed(self, reason: refusal ?? reason)
+        owner?.connectionClosed(self, reason: certificateProblem ?? reason)
         owner = nil
     }
 
@@ -383,7 +383,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private func end(_ last: Stage, _ reason: String) -> String? {
         // ORDER: before the requests are reported, or what their completions send would be placed here.
         let hasServed = hasServed
-        stage = .closed(hasServed: hasServed, refusal: nil)
+        stage = .closed(hasServed: hasServed, certificateProblem: nil)
         _ = machine.closed()
         timer.cancel()
         if case .connecting(let connector) = last { connector.cancel() }
@@ -394,20 +394,20 @@ final class HTTPConnection: LoopSource, TurnEnding {
             (answers, ended) = (established.answers + exchanges.count { $0.end == .answered }, exchanges)
         }
         // Who has answered has admitted us; what it refuses later the next connection will find out.
-        var refusal: String?
+        var certificateProblem: String?
         if answers == 0, let alert = last.channel?.tls?.alert {
-            refusal = "\(origin.authority) refuses the client certificate: \(alert.name)"
-            stage = .closed(hasServed: hasServed, refusal: refusal)
+            certificateProblem = "\(origin.authority) refuses the client certificate: \(alert.name)"
+            stage = .closed(hasServed: hasServed, certificateProblem: certificateProblem)
         }
         if let ended { owner?.connection(self, ended: ended) }
-        return refusal
+        return certificateProblem
     }
 }
 
 /// What a connection tells the pool that owns it.
 protocol HTTPConnectionOwner: AnyObject {
     /// It can take requests now.
-    func connectionStands(_ connection: HTTPConnection)
+    func connectionEstablished(_ connection: HTTPConnection)
     /// Requests have ended, each with its `end`; streams may be free.
     func connection(_ connection: HTTPConnection, ended exchanges: [HTTPExchange])
     /// The server said why it sends this client away.

@@ -116,7 +116,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         guard !isClosed else {
             return loop.atEndOfTurn { exchange.ended(.unreachable("closed")) }
         }
-        exchange.refusals = 0
+        exchange.refusedStreams = 0
         if withoutStream.isEmpty, place(exchange) { return }
         withoutStream.append(exchange)
         expire(by: exchange.deadline)
@@ -272,7 +272,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         if !withoutStream.isEmpty || waitingOutside > 0 { seekConnection() }
     }
 
-    func connectionStands(_ connection: HTTPConnection) {
+    func connectionEstablished(_ connection: HTTPConnection) {
         if established.insert(connection.id).inserted {
             statistics.connectionsOpened += 1
             if !isRefused { lastProblem = "" }
@@ -292,11 +292,15 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
                 if let date = exchange.response["date"] { onDate?(date) }
                 exchange.ended(.answered(exchange.takeResponse(), connection: connection.id))
             case .notProcessed:
-                if let refusal = connection.refusal { exchange.ended(.notAdmitted(refusal)) } else { resend(exchange) }
+                if let refusal = connection.certificateProblem {
+                    exchange.ended(.notAdmitted(refusal))
+                } else {
+                    resend(exchange)
+                }
             case .broken where exchange.isTakenBack: resend(exchange)
             case .broken(let reason):
-                statistics.requestsLost += connection.refusal == nil ? 1 : 0
-                exchange.ended(connection.refusal.map { .notAdmitted($0) } ?? .lost(reason))
+                statistics.requestsLost += connection.certificateProblem == nil ? 1 : 0
+                exchange.ended(connection.certificateProblem.map { .notAdmitted($0) } ?? .lost(reason))
             case nil: continue
             }
         }
@@ -309,9 +313,9 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
 
     /// Again, unless its time is over or the server refuses for ever.
     private func resend(_ exchange: HTTPExchange) {
-        exchange.refusals += 1
+        exchange.refusedStreams += 1
         guard exchange.deadline > loop.now, !isClosed else { return exchange.ended(.expired) }
-        guard exchange.refusals < 10 else {
+        guard exchange.refusedStreams < 10 else {
             return exchange.ended(.unreachable("\(origin.authority) refuses the request time and again"))
         }
         statistics.requestsResent += 1
@@ -332,10 +336,10 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     func connectionClosed(_ connection: HTTPConnection, reason: String) {
         draining.removeAll { $0 === connection }
         // A certificate is refused at all addresses.
-        if !connection.hasServed, connection.refusal == nil, let address = connection.address {
+        if !connection.hasServed, connection.certificateProblem == nil, let address = connection.address {
             addressOrder.failed(address, now: loop.now)
         }
-        if let refusal = connection.refusal, !isClosed { refused(refusal) }
+        if let refusal = connection.certificateProblem, !isClosed { refused(refusal) }
         let wasEstablished = established.remove(connection.id) != nil
         guard connections.contains(where: { $0 === connection }) else { return drainQueue() }
         guard wasEstablished else {

@@ -22,7 +22,7 @@ open class HTTPExchange {
     final var response = HTTPResponse(status: 0)
     final var end: End?
     /// The server said that it has not processed it, this many times.
-    final var refusals: UInt8 = 0
+    final var refusedStreams: UInt8 = 0
     /// Milliseconds, monotonic; when it was handed to a connection.
     final var submittedAt: Int64 = 0
     /// Milliseconds, monotonic; an answer after it is of no use.
@@ -53,7 +53,7 @@ open class HTTPExchange {
 
     /// Writes the request into an empty one, which may have room from the last. Called for each stream that takes
     /// it. Throws when it is not to be sent after all; then it ends as `.refused`.
-    open func write(into request: inout HTTPRequest) throws(PushRefusal) {}
+    open func write(into request: inout HTTPRequest) throws(PushFailure) {}
 
     /// Whether a second copy does no harm, when nobody knows what became of the first.
     open var isRepeatable: Bool { false }
@@ -98,7 +98,7 @@ public enum HTTPResult: Equatable, Sendable {
     /// Its deadline passed before it was sent.
     case expired
     /// It was not sent: it would not be written.
-    case refused(PushRefusal)
+    case refused(PushFailure)
 }
 
 /// A request that is ready, and a closure for its end: for those who send few.

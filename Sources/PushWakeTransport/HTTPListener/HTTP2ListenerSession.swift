@@ -112,7 +112,7 @@ final class HTTP2ListenerSession: ListenerSession {
     }
 
     /// Ends a request that is not whole with an answer, and its stream behind that.
-    private func refuse(_ refusal: HTTPRefusal, _ stream: Stream) {
+    private func refuse(_ refusal: HTTPRequestError, _ stream: Stream) {
         guard stream.stage == .reading else { return }
         stream.isCutShort = true
         submit(.problem(refusal.status, refusal.text), stream)

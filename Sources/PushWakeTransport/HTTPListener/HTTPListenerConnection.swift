@@ -64,7 +64,7 @@ final class HTTPListenerConnection: LoopSource, ListenerSessionOwner {
         case .finishing: if canRead { discard() }
         case .closed: return
         }
-        settle()
+        sendAndWatch()
     }
 
     /// The loop's clock asks.
@@ -143,12 +143,12 @@ final class HTTPListenerConnection: LoopSource, ListenerSessionOwner {
         isBusy = true
         loop.atEndOfTurn { [weak self] in
             self?.isBusy = false
-            self?.settle()
+            self?.sendAndWatch()
         }
     }
 
     /// Sends what there is, and decides what to wait for.
-    private func settle() {
+    private func sendAndWatch() {
         guard phase == .open || phase == .handshake else { return }
         guard pump() else { return close(aborting: true) }
         if phase == .open {
@@ -156,7 +156,7 @@ final class HTTPListenerConnection: LoopSource, ListenerSessionOwner {
             if !isBlocked, isDone { return finish() }
             let isWaitedFor = session?.answeringSince != nil || session?.hasUnsent == true || isBlocked
             if isPeerDone, !isWaitedFor { return close(aborting: false) }
-            // What is not read stops what is begun; room to write settles again.
+            // What is not read stops what is begun; room to write begins anew.
             if !isBlocked, session?.hasBacklog == true { goOn() }
         }
         times.update(
@@ -173,7 +173,7 @@ final class HTTPListenerConnection: LoopSource, ListenerSessionOwner {
             guard let self else { return }
             isBusy = false
             session?.resume()
-            settle()
+            sendAndWatch()
         }
     }
 

@@ -88,7 +88,7 @@ struct CanaryCommand: ParsableCommand {
             random: UInt64.random(in: 0...UInt64.max), hash: { Crypto.digest($0, $1) })
         plan.transport = CanaryPlan.Transport(rawValue: transport) ?? .udp
         plan.goal = CanaryPlan.Goal(rawValue: goal) ?? .ringing
-        plan.patience = Int64(within) * 1000
+        plan.timeout = Int64(within) * 1000
         plan.account = account
         do {
             let (host, port) = place ?? ("", 0)

@@ -24,7 +24,7 @@ final class CanaryLine: LoopSource {
     private var timer: Loop.TimerID?
     private var result: CanaryResult?
 
-    /// Finds the PBX and connects to it within `plan.patience`; `plan.localAddress` is filled in here.
+    /// Finds the PBX and connects to it within `plan.timeout`; `plan.localAddress` is filled in here.
     init(_ plan: CanaryPlan, host: String, port: UInt16) throws {
         loop = try Loop()
         let loop = loop
@@ -46,10 +46,10 @@ final class CanaryLine: LoopSource {
                 }
             }
         }
-        let end = loop.now + plan.patience
+        let end = loop.now + plan.timeout
         while found == nil, loop.now < end { loop.turn(waitingUpTo: 100) }
         connector?.cancel()
-        wire = try (found ?? .failure(Failure(message: "no connection to \(host) within \(plan.patience) ms"))).get()
+        wire = try (found ?? .failure(Failure(message: "no connection to \(host) within \(plan.timeout) ms"))).get()
         var plan = plan
         switch wire {
         case .datagrams(let socket): plan.localAddress = socket.localAddress.description

@@ -58,7 +58,7 @@ import Testing
 }
 
 @Suite struct `The devices of a request` {
-    private func binding(_ service: Service?, _ token: String, _ provider: Provider = .apns) -> Binding {
+    private func binding(_ service: TokenUse?, _ token: String, _ provider: Provider = .apns) -> Binding {
         Binding(
             aor: "bob", provider: provider, app: "com.a", service: service, token: token, dialect: .rfc8599,
             instance: "1")

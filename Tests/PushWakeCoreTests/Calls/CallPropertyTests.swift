@@ -31,7 +31,7 @@ extension SplitMix {
             guard sequence.play() == nil else {
                 var again = CallSequence(seed: seed, tells: true)
                 let problem = again.play() ?? ""
-                Issue.record("seed \(seed): \(problem)\n\(again.story.joined(separator: "\n"))")
+                Issue.record("seed \(seed): \(problem)\n\(again.trace.joined(separator: "\n"))")
                 return
             }
             events += sequence.events
@@ -49,7 +49,7 @@ private struct CallSequence: ~Copyable {
     private var instances: [String]
     private(set) var events = 0
     /// What happened, for the report of a failure.
-    private(set) var story: [String] = []
+    private(set) var trace: [String] = []
     private let tells: Bool
 
     init(seed: UInt64, tells: Bool = false) {
@@ -108,7 +108,7 @@ private struct CallSequence: ~Copyable {
             happen()
         }
         if host.end == nil { end() }
-        for index in host.outstanding { settlePush(index) }
+        for index in host.outstanding { endPush(index) }
         if host.problem == nil {
             host.checkNotices()
             if machine.deadline() != nil { return "a deadline after the end" }
@@ -162,7 +162,7 @@ private struct CallSequence: ~Copyable {
         case 11, 12: leave()
         case 13..<17:
             let waiting = host.outstanding
-            settlePush(
+            endPush(
                 waiting.isEmpty || random.oneIn(20) ? random.pick([-1, 0, 3, 99, .max, .min]) : random.pick(waiting))
         case 18: if random.oneIn(4) { goElsewhere() } else { tick() }
         case 17: if random.oneIn(4) { end() } else { retryPush() }
@@ -230,7 +230,7 @@ private struct CallSequence: ~Copyable {
         perform("unregister \(contact)", machine.unregistered(contact: contact, now: now))
     }
 
-    private mutating func settlePush(_ index: Int) {
+    private mutating func endPush(_ index: Int) {
         let isAccepted = !random.oneIn(3)
         host.willEndPush(index, isAccepted: isAccepted)
         perform(
@@ -260,7 +260,7 @@ private struct CallSequence: ~Copyable {
 
     private mutating func perform(_ what: @autoclosure () -> String, _ verbs: [CallVerb]) {
         events += 1
-        if tells { story.append("\(now) \(what()) -> \(verbs)") }
+        if tells { trace.append("\(now) \(what()) -> \(verbs)") }
         host.execute(verbs, now: now)
     }
 }

@@ -9,7 +9,7 @@ import Testing
         for seed in 0..<UInt64(3000) {
             var sequence = DialplanSequence(seed: seed)
             if let problem = sequence.play() {
-                Issue.record("seed \(seed): \(problem)\n\(sequence.story.joined(separator: "\n"))")
+                Issue.record("seed \(seed): \(problem)\n\(sequence.trace.joined(separator: "\n"))")
                 return
             }
         }
@@ -20,7 +20,7 @@ private struct DialplanSequence: ~Copyable {
     /// A leg as the dialplan knows it.
     private struct Leg {
         var isSent = false
-        var isHeard = false
+        var hasResponded = false
     }
 
     private var state: UInt64
@@ -33,7 +33,7 @@ private struct DialplanSequence: ~Copyable {
     private var hasAnswer = false
     private var isWaiting = false
     private var problem: String?
-    private(set) var story: [String] = []
+    private(set) var trace: [String] = []
 
     init(seed: UInt64) {
         state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
@@ -65,7 +65,7 @@ private struct DialplanSequence: ~Copyable {
         // Nobody says anything any more: pushes and legs run out.
         pass(50_000)
         for _ in 0..<100 {
-            for device in outstanding.sorted() { settle(device, isAccepted: false) }
+            for device in outstanding.sorted() { endPush(device, isAccepted: false) }
             if let leg = legs.keys.min() { progress(leg, 408, isFromPhone: false) }
         }
         if problem == nil, isWaiting { return "nobody told the dialplan to go on" }
@@ -85,7 +85,7 @@ private struct DialplanSequence: ~Copyable {
             progress(leg, [100, 180, 183, 486, 408, 503, 487, 603, 302, 200][below(10)], isFromPhone: below(2) == 0)
         case 7, 8:
             guard let device = outstanding.sorted().first(where: { _ in below(2) == 0 }) else { return }
-            settle(device, isAccepted: below(3) != 0)
+            endPush(device, isAccepted: below(3) != 0)
         default:
             let device = below(count)
             let contact = CallContact(key: "n\(device).\(below(3))", flow: "\(below(3))", reach: .open)
@@ -104,20 +104,20 @@ private struct DialplanSequence: ~Copyable {
     }
 
     private mutating func progress(_ leg: Int, _ status: Int, isFromPhone: Bool) {
-        if status < 200, isFromPhone { legs[leg]?.isHeard = true }
+        if status < 200, isFromPhone { legs[leg]?.hasResponded = true }
         if status >= 300 { legs[leg] = nil }
         if (200..<300).contains(status) { hasAnswer = true }
         take("leg \(leg) \(status)", machine.progressed(leg: leg, status: status, isFromPhone: isFromPhone, now: now))
     }
 
-    private mutating func settle(_ device: Int, isAccepted: Bool) {
+    private mutating func endPush(_ device: Int, isAccepted: Bool) {
         outstanding.remove(device)
         take(
             "push \(device) \(isAccepted)", machine.pushEnded(device: device, isAccepted: isAccepted, now: now))
     }
 
     private mutating func take(_ what: String, _ verbs: [CallVerb]) {
-        story.append("\(now) \(what): \(verbs)")
+        trace.append("\(now) \(what): \(verbs)")
         for verb in verbs {
             switch verb {
             case .ring(let leg, _, let replacing):
@@ -127,7 +127,7 @@ private struct DialplanSequence: ~Copyable {
             case .push(let device, .call, _): outstanding.insert(device)
             case .giveUp:
                 if !isWaiting { problem = problem ?? "given up twice, or before anything was out" }
-                if legs.values.contains(where: \.isHeard) { problem = problem ?? "given up while a phone is rung" }
+                if legs.values.contains(where: \.hasResponded) { problem = problem ?? "given up while a phone is rung" }
                 isWaiting = false
             case .resend, .hold, .tell, .ringAndCancel, .push, .dropPush, .note: break
             }

@@ -40,7 +40,7 @@ struct ModelHost {
         /// It was shown the end before it could have been pushed.
         var knewEnd = false
         /// Its leg was alive when the request ended.
-        var heardOverSIP = false
+        var respondedOverSIP = false
 
         var isAwaited: Bool {
             if hasAnswered || hasDeclined || push == .none || push == .failed { return false }
@@ -48,7 +48,7 @@ struct ModelHost {
         }
         var hasLiveLeg: Bool { leg != nil && !isAwaited }
         /// Its provider is out of reach, and it has no leg.
-        var isHopeless: Bool { isUnreachable && (push == .underway || push == .dropped) && leg == nil }
+        var isUnlikelyToWake: Bool { isUnreachable && (push == .underway || push == .dropped) && leg == nil }
         var isUnreachable = false
 
         func has(leg number: Int) -> Bool { leg == number || other?.number == number }
@@ -96,7 +96,7 @@ struct ModelHost {
     /// Somebody may still be brought by a push, who is worth waiting for.
     private var isAnyoneAwaited: Bool {
         let hasLiveLeg = devices.contains { $0.hasLiveLeg }
-        return devices.contains { $0.isAwaited && (hasLiveLeg || !$0.isHopeless) }
+        return devices.contains { $0.isAwaited && (hasLiveLeg || !$0.isUnlikelyToWake) }
     }
 
     let event: PushEvent
@@ -120,7 +120,7 @@ struct ModelHost {
     private var declineAt: Int64?
     /// A leg has failed by itself, or a dialplan is through with it: with no other leg out the host needs a verb.
     private var needsVerb = false
-    private var hasTold = false
+    private var hasSentProvisional = false
 
     init(event: PushEvent, host: CallHost, policy: CallPolicy, endsAt: Int64, devices: [CallDevice]) {
         self.event = event
@@ -178,12 +178,12 @@ struct ModelHost {
             else { return }
             if devices[index].other != nil {
                 drop(index)
-                devices[index].heardOverSIP = devices[index].hearsOverSIP(endedAt, policy)
+                devices[index].respondedOverSIP = devices[index].hearsOverSIP(endedAt, policy)
                 registering = index
                 return
             }
             devices[index].leg = nil
-            devices[index].heardOverSIP = false
+            devices[index].respondedOverSIP = false
             registering = index
             return
         }
@@ -288,7 +288,7 @@ struct ModelHost {
         isHeld = false
         isClosed = true
         for index in devices.indices {
-            devices[index].heardOverSIP = devices[index].hearsOverSIP(now, policy)
+            devices[index].respondedOverSIP = devices[index].hearsOverSIP(now, policy)
         }
     }
 
@@ -339,10 +339,12 @@ struct ModelHost {
             case .giveUp(let status): giveUp(status, now)
             case .ringAndCancel(let contact, _): showEnd(contact)
             case .tell(let status):
-                if status != policy.wakeProvisional || !isCall || hasTold || isClosed || !isHeld || !openLegs.isEmpty {
+                if status != policy.wakeProvisional || !isCall || hasSentProvisional || isClosed || !isHeld
+                    || !openLegs.isEmpty
+                {
                     fail("tell \(status)")
                 }
-                hasTold = true
+                hasSentProvisional = true
             case .push(let device, let event, let deadline): push(device, event, deadline, now)
             case .dropPush(let device):
                 if devices[device].push != .underway { fail("drop \(device), which is not under way") }
@@ -480,7 +482,7 @@ struct ModelHost {
         if end == .cancelled, policy.cancelRule == .always { return 1 }
         guard device.wasAccepted else { return 0 }
         if end == .cancelled, policy.cancelRule == .pushed { return 1 }
-        return device.heardOverSIP ? 0 : 1
+        return device.respondedOverSIP ? 0 : 1
     }
 
     private mutating func fail(_ what: String) {

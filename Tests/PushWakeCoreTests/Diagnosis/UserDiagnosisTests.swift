@@ -75,7 +75,7 @@ import Testing
         var facts = DiagnosisFacts(aor: "bob")
         facts.phones = [phone(assessment, way: way)]
         facts.clock = ClockReading(host: "fcm.googleapis.com", ahead: ahead)
-        if let refusal { facts.refusals = [.apns: refusal] }
+        if let refusal { facts.configurationErrors = [.apns: refusal] }
         return UserDiagnosis(facts)
     }
 

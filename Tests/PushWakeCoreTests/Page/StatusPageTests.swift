@@ -7,25 +7,25 @@ import Testing
 @Suite struct `The page` {
     private let evil = "\"><script>alert(1)</script>'&"
 
-    private func story(_ aor: String = "bob", from: String = "sip:alice@example.com") -> CallStory {
-        var story = CallStory(method: "INVITE", aor: aor, callID: "call-1", cseq: 1, from: from, now: 1000)
-        story.name(0, .init(provider: .apns, app: "com.a", token: "abc…def"))
-        story.append([.note(.asleep(device: 0)), .note(.pushed(device: 0, .call)), .hold(until: 5000)], now: 1000)
-        story.append(
+    private func trace(_ aor: String = "bob", from: String = "sip:alice@example.com") -> CallTrace {
+        var trace = CallTrace(method: "INVITE", aor: aor, callID: "call-1", cseq: 1, from: from, now: 1000)
+        trace.name(0, .init(provider: .apns, app: "com.a", token: "abc…def"))
+        trace.append([.note(.asleep(device: 0)), .note(.pushed(device: 0, .call)), .hold(until: 5000)], now: 1000)
+        trace.append(
             PushAnswer(
                 event: .call, outcome: .accepted, reason: "", httpStatus: 200, milliseconds: 43, isBindingRemoved: false
             ),
             device: 0, now: 1043)
-        story.append(.registered(device: 0), now: 2000)
-        story.append(.rung(device: 0, leg: 1, contact: "sip:bob@192.0.2.1"), now: 2001)
-        story.append(.progressed(device: 0, leg: 1, status: 180), now: 2100)
-        story.append(.progressed(device: 0, leg: 1, status: 200), now: 4000)
-        story.append(.ended(.answered), now: 4001)
-        return story
+        trace.append(.registered(device: 0), now: 2000)
+        trace.append(.rung(device: 0, leg: 1, contact: "sip:bob@192.0.2.1"), now: 2001)
+        trace.append(.progressed(device: 0, leg: 1, status: 180), now: 2100)
+        trace.append(.progressed(device: 0, leg: 1, status: 200), now: 4000)
+        trace.append(.ended(.answered), now: 4001)
+        return trace
     }
 
     @Test func `draws a call between caller, PBX, push service and phone, in the order of time`() {
-        let picture = SequencePicture(story())
+        let picture = SequencePicture(trace())
         #expect(picture.columns == ["caller", "PBX", "apns", "phone 1"])
         let arrows = picture.steps.filter { $0.from != $0.to }
         #expect(
@@ -38,7 +38,7 @@ import Testing
 
     @Test func `lets nothing that comes from outside become markup`() {
         var page = StatusPage(now: 9000)
-        page.stories = [story(evil, from: evil)]
+        page.traces = [trace(evil, from: evil)]
         var other = page
         other.query = evil
         var facts = DiagnosisFacts(aor: evil)
@@ -55,14 +55,14 @@ import Testing
     @Test func `cuts a long name where it is shown and not where it leads`() {
         var page = StatusPage(now: 9000)
         let long = String(repeating: "a", count: 200)
-        page.stories = [story(long)]
+        page.traces = [trace(long)]
         #expect(page.html.contains("href=\"/?q=\(long)\"") && !page.html.contains(">\(long)<"))
         #expect(page.html.contains(">\(long.prefix(128))<"))
     }
 
     @Test func `names a caller only where there is one`() {
         var page = StatusPage(now: 9000)
-        page.stories = [story(from: "")]
+        page.traces = [trace(from: "")]
         #expect(!page.html.contains(" from "))
         page.query = "bob"
         #expect(!page.html.contains("From "))
@@ -85,19 +85,19 @@ import Testing
     @Test func `has nothing that the policy forbids`() {
         var page = StatusPage(now: 9000)
         page.query = "bob"
-        page.stories = [story()]
+        page.traces = [trace()]
         for forbidden in [" style=", " onclick", " onload", "http://", "javascript:"] {
             #expect(!page.html.contains(forbidden), "\(forbidden)")
         }
         #expect(!PageAssets.script.contains("innerHTML") && !PageAssets.script.contains("eval"))
     }
 
-    @Test func `has a story of many lines within bounds`() {
-        var long = story()
+    @Test func `has a trace of many lines within bounds`() {
+        var long = trace()
         for number in 0..<200 { long.append(.progressed(device: number % 300, leg: number, status: 183), now: 5000) }
         var page = StatusPage(now: 9000)
         page.query = "bob"
-        page.stories = Array(repeating: long, count: 5)
+        page.traces = Array(repeating: long, count: 5)
         #expect(page.html.utf8.count < 400_000)
     }
 }

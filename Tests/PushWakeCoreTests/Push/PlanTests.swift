@@ -73,8 +73,8 @@ import Testing
         #expect(android.pushes == [.init(index: 0, type: nil, delay: 0)])
     }
 
-    @Test(arguments: PushEvent.allCases, [Service.complication, .fileProvider, .pushToTalk])
-    func `gives nothing to a token that is for neither calls nor messages`(event: PushEvent, service: Service) {
+    @Test(arguments: PushEvent.allCases, [TokenUse.complication, .fileProvider, .pushToTalk])
+    func `gives nothing to a token that is for neither calls nor messages`(event: PushEvent, service: TokenUse) {
         var binding = Samples.voip
         binding.service = service
         #expect(plan(event, [binding]).skipped == [.init(index: 0, reason: .otherUse)])

@@ -7,7 +7,7 @@ import Testing
     private func target(
         uri: String = "sip:gw.example.com", to: String = "sip:101@gw.example.com", server: String = "",
         domain: String = "", proxy: String = "", route: String = "", allow: String
-    ) throws(UpstreamTarget.Refusal) -> UpstreamTarget {
+    ) throws(UpstreamTarget.Rejection) -> UpstreamTarget {
         var account = UpstreamAccount()
         (account.server, account.domain, account.proxy) = (server, domain, proxy)
         return try UpstreamTarget(
@@ -89,7 +89,7 @@ import Testing
         #expect {
             try target(uri: uri, server: server, domain: domain, proxy: proxy, allow: allow)
         } throws: { error in
-            if case .forbidden = error as? UpstreamTarget.Refusal { true } else { false }
+            if case .forbidden = error as? UpstreamTarget.Rejection { true } else { false }
         }
     }
 
@@ -102,7 +102,7 @@ import Testing
         "sip:gw.example.com", "sip:a b@gw", "sip:\"x\"@gw", "sip:<x>@gw", "", "sip:a%00b@gw", "sip:a%zz@gw",
     ])
     func `a To without a usable user is refused`(to: String) {
-        #expect(throws: UpstreamTarget.Refusal.self) { try target(uri: "sip:pbx", to: to, allow: "pbx") }
+        #expect(throws: UpstreamTarget.Rejection.self) { try target(uri: "sip:pbx", to: to, allow: "pbx") }
     }
 
     @Test(arguments: [("101", "pbx.example.com"), ("a_b+c%40d", "192.0.2.1-5080"), ("é".utf8.map { "\($0)" }[0], "h")])

@@ -151,7 +151,7 @@ import Testing
         var session = waiting()
         #expect(session.isWaiting)
         let event = WaitEvent(kind: .registered, contact: "sip:100@192.0.2.7:5060;pn-prid=secret;transport=tcp")
-        let lines = said(&session, session.heard(event, now: 1250))
+        let lines = said(&session, session.received(event, now: 1250))
         #expect(
             lines == [
                 "SET VARIABLE PUSHWAKE_STATUS \"WOKEN\"",
@@ -166,7 +166,7 @@ import Testing
     ])
     func `dials the endpoint when the contact could harm a dial string`(_ contact: String) {
         var session = waiting()
-        let lines = said(&session, session.heard(WaitEvent(kind: .registered, contact: contact), now: 1000))
+        let lines = said(&session, session.received(WaitEvent(kind: .registered, contact: contact), now: 1000))
         #expect(lines.contains("SET VARIABLE PUSHWAKE_CONTACTS \"PJSIP/100\""))
     }
 
@@ -185,13 +185,13 @@ import Testing
 
     @Test func `goes on when no phone comes`() {
         var session = waiting()
-        #expect(status(said(&session, session.heard(WaitEvent(kind: .timedOut), now: 41_000))) == "\"TIMEOUT\"")
+        #expect(status(said(&session, session.received(WaitEvent(kind: .timedOut), now: 41_000))) == "\"TIMEOUT\"")
     }
 
     @Test func `puts the reason of a failure on the console`() {
         var session = waiting()
         let event = WaitEvent(kind: .failed, reason: "rejected \"BadDeviceToken\"\r\nSET VARIABLE X 1")
-        let lines = said(&session, session.heard(event, now: 1000))
+        let lines = said(&session, session.received(event, now: 1000))
         #expect(lines.first == "VERBOSE \"pushwake: rejected \\\"BadDeviceToken\\\"  SET VARIABLE X 1\" 1")
         #expect(status(lines) == "\"FAILED\"")
     }
@@ -214,7 +214,7 @@ import Testing
     @Test func `tells the engine when the caller hangs up while it waits`() {
         var session = waiting()
         #expect(session.line("HANGUP", now: 2000) == [.hangUp, .close])
-        #expect(session.heard(WaitEvent(kind: .registered, contact: "sip:100@x"), now: 2001) == [])
+        #expect(session.received(WaitEvent(kind: .registered, contact: "sip:100@x"), now: 2001) == [])
         #expect(session.engineLost("gone") == [])
         session = waiting()
         #expect(session.ended() == [.hangUp, .close])
@@ -232,8 +232,8 @@ import Testing
 
     @Test func `hears only the first of several phones`() {
         var session = waiting()
-        #expect(session.heard(WaitEvent(kind: .registered, contact: "sip:100@192.0.2.1"), now: 1001) != [])
-        #expect(session.heard(WaitEvent(kind: .registered, contact: "sip:100@192.0.2.2"), now: 1002) == [])
+        #expect(session.received(WaitEvent(kind: .registered, contact: "sip:100@192.0.2.1"), now: 1001) != [])
+        #expect(session.received(WaitEvent(kind: .registered, contact: "sip:100@192.0.2.2"), now: 1002) == [])
     }
 
     @Test func `knows when Asterisk has to answer`() {
@@ -243,7 +243,7 @@ import Testing
         #expect(session.expectsAnswer)
         _ = session.line("200 result=1 (abc@host)", now: 1000)
         #expect(session.isWaiting && !session.expectsAnswer)
-        _ = session.heard(WaitEvent(kind: .timedOut), now: 1000)
+        _ = session.received(WaitEvent(kind: .timedOut), now: 1000)
         #expect(session.expectsAnswer)
         _ = session.ended()
         #expect(!session.expectsAnswer)
@@ -251,7 +251,7 @@ import Testing
 
     @Test func `takes the lines of a usage text for one answer`() {
         var session = waiting()
-        var actions = session.heard(WaitEvent(kind: .timedOut), now: 1000)
+        var actions = session.received(WaitEvent(kind: .timedOut), now: 1000)
         #expect(actions.count == 1)
         actions = session.line("520-Invalid command syntax.  Proper usage follows:", now: 0)
         #expect(actions == [])
@@ -269,7 +269,7 @@ import Testing
     func `says nothing that Asterisk would cut`(_ text: String) {
         var session = waiting()
         let event = WaitEvent(kind: .failed, reason: String(repeating: text, count: 5000))
-        for line in said(&session, session.heard(event, now: 1000)) {
+        for line in said(&session, session.received(event, now: 1000)) {
             #expect(line.utf8.count < 2047)
             #expect(!line.contains("\n"))
         }

@@ -97,7 +97,7 @@ extension EngineClient {
         #expect(client.ask() == .timeout)
         #expect(client.ask(milliseconds: 30) == .timeout)
         let (sent, end) = (engine.requests(), SystemClock.monotonicMilliseconds())
-        #expect(sent.map { EngineClient.number(.patience, in: $0) } == [60, 30])
+        #expect(sent.map { EngineClient.number(.senderTimeout, in: $0) } == [60, 30])
         #expect(sent.allSatisfy { (begin...end).contains(EngineClient.number(.sentAt, in: $0)) })
         #expect(sent.allSatisfy { RequestDeadline(decoding: $0).isPast(at: end + 100) })
     }

@@ -49,7 +49,7 @@ import Testing
         #expect(all == ["aor  alice", "", "aor  bob", "app  phone", ""])
     }
 
-    @Test func `tell the story of a request, or that there was none`() {
+    @Test func `tell the trace of a request, or that there was none`() {
         #expect(lines(.trace, []) == ["there was no request yet"])
         let all = lines(
             .trace,

@@ -29,7 +29,7 @@ private final class LockedStore: BindingStore {
         return store.forget(now: now, limit: limit)
     }
     func tryWriting() throws(StoreError) { try change() }
-    func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
+    func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String]? {
         store.register(bindings, now: now)
     }
     func remove(

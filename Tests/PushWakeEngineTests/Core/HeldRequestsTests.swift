@@ -18,7 +18,7 @@ import Testing
         return message
     }
 
-    private func bind(_ provider: Provider, service: Service? = nil, _ bench: CoreBench) {
+    private func bind(_ provider: Provider, service: TokenUse? = nil, _ bench: CoreBench) {
         let now = SystemClock.wallSeconds()
         _ = bench.store.register(
             [

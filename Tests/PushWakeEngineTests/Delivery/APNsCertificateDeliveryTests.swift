@@ -11,7 +11,7 @@ import Testing
 @testable import PushWakeSimulator
 
 @Suite(.serialized) struct `Pushes with certificates` {
-    private func phone(_ app: String, _ service: Service? = .voip, _ token: String = "00fc13") -> Binding {
+    private func phone(_ app: String, _ service: TokenUse? = .voip, _ token: String = "00fc13") -> Binding {
         Binding(
             aor: "alice", provider: .apns, app: app, team: "DEF123GHIJ", service: service, token: token,
             dialect: .rfc8599)

@@ -35,6 +35,6 @@ import Testing
             ServiceAccount(JSONParser.parse(Array(Self.file.utf8))), deadline: .max, now: { 0 }, sign: { _ in nil },
             completion: { _ in })
         var request = HTTPRequest(reservingBytes: 0, fields: 0)
-        #expect(throws: PushRefusal.signingFailed) { try exchange.write(into: &request) }
+        #expect(throws: PushFailure.signingFailed) { try exchange.write(into: &request) }
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @testable import PushWakeEngine
 
 extension CoreBench {
-    /// Hands a message to the core that was sent at 1000 with a patience of 100, and gives the reply if there is one.
+    /// Hands a message to the core that was sent at 1000 with a timeout of 100, and gives the reply if there is one.
     fileprivate func hand(
         _ kind: EngineProtocol.Kind, at now: Int64, _ fill: (inout MessageWriter) -> Void
     ) throws -> MessageReader? {
@@ -20,7 +20,7 @@ extension CoreBench {
         writer.begin(kind, id: 9)
         fill(&writer)
         writer.put(.sentAt, Int64(1000))
-        writer.put(.patience, Int64(100))
+        writer.put(.senderTimeout, Int64(100))
         core.handle(try #require(MessageReader(writer.bytes)), from: peer, now: now)
         var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
         guard case .message(let count) = client.receive(into: &buffer) else { return nil }

@@ -40,7 +40,7 @@ import Testing
 
         func register(
             _ user: String, expires: Int64 = 600, at time: Int64 = `A phone whose registration ends`.begin,
-            cseq: UInt32 = 1, own: Bool = false, provider: Provider = .fcm, service: Service? = nil
+            cseq: UInt32 = 1, own: Bool = false, provider: Provider = .fcm, service: TokenUse? = nil
         ) throws {
             let binding = Binding(
                 aor: user, provider: provider, app: "com.example.phone", service: service, token: "tok-\(user)",

@@ -81,7 +81,7 @@ import Testing
             super.init(deadline: .max)
         }
 
-        override func write(into request: inout HTTPRequest) throws(PushRefusal) {
+        override func write(into request: inout HTTPRequest) throws(PushFailure) {
             request = makeRequest(path, body: text)
         }
         override func ended(_ result: HTTPResult) { self.result = result }

@@ -56,7 +56,7 @@ private final class Counter: Sendable {
         let bench = try Workbench()
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 1))
         let hangs = Counter()
-        let resolver = Resolver(loop: bench.loop, patience: 200) { host, _ in
+        let resolver = Resolver(loop: bench.loop, lookupTimeout: 200) { host, _ in
             if host.hasPrefix("hangs") {
                 hangs.add()
                 usleep(4_000_000)
@@ -92,7 +92,7 @@ private final class Counter: Sendable {
     @Test func `does not wait behind names that somebody made up`() throws {
         let bench = try Workbench()
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: 1))
-        let resolver = Resolver(loop: bench.loop, patience: 200, trusted: ["listed"]) { host, _ in
+        let resolver = Resolver(loop: bench.loop, lookupTimeout: 200, trusted: ["listed"]) { host, _ in
             if host.hasPrefix("hangs") {
                 usleep(host == "hangs0" ? 1_000_000 : 4_000_000)
                 return .failed("no")
@@ -180,7 +180,7 @@ private final class Counter: Sendable {
         let full = try #require(SocketAddress(ip: "127.0.0.8", port: port))
         let listener = try Socket.listen(on: full, backlog: 0)
         let filler = try [Socket.connect(to: full), Socket.connect(to: full)]
-        for (first, pause) in [([refused], Int64(0)..<200), ([full, refused], Connector.patience - 50..<4000)] {
+        for (first, pause) in [([refused], Int64(0)..<200), ([full, refused], Connector.connectTimeout - 50..<4000)] {
             bench.loop.updateTime()
             let begin = bench.loop.now
             var end: Int64?

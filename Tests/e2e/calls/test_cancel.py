@@ -35,7 +35,7 @@ def ringing_and_asleep(server, wire, simulator):
 
 def assert_ended_at_once(call, at):
     for answer in (call.wait_answer("CANCEL"), call.wait_status(487)):
-        assert answer.at - at < AT_ONCE, call.story()
+        assert answer.at - at < AT_ONCE, call.transcript()
     assert call.wait_answer("CANCEL").status == 200
     assert {s for s in call.statuses if s >= 200} == {487}
 

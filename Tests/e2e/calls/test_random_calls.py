@@ -89,10 +89,10 @@ def live(server, number, seed):
         try:
             call.wait_final(9)
         except AssertionError:
-            return call.story()
+            return call.transcript()
         time.sleep(0.3)
         # A 200 may follow: somebody picked up as the call ended (RFC 3261, 16.7).
-        return "" if len({status for status in call.statuses if status >= 300}) <= 1 else call.story()
+        return "" if len({status for status in call.statuses if status >= 300}) <= 1 else call.transcript()
     finally:
         caller.stop()
         for device in devices:
@@ -103,8 +103,8 @@ def test_every_call_ends_and_nothing_is_left(make_server, simulator):
     server = make_server(settings={"silent_after": 400, "decline_waits": 1, "no_answer_waits": 1}, wake_timeout=5)
     seed = os.environ.get("PUSHWAKE_SEED") or str(random.randrange(1 << 32))
     with concurrent.futures.ThreadPoolExecutor(USERS) as threads:
-        stories = [s for s in threads.map(lambda number: live(server, number, seed), range(USERS)) if s]
-    assert not stories, f"PUSHWAKE_SEED={seed}\n" + "\n".join(stories[:3])
+        traces = [s for s in threads.map(lambda number: live(server, number, seed), range(USERS)) if s]
+    assert not traces, f"PUSHWAKE_SEED={seed}\n" + "\n".join(traces[:3])
     server.wait_none_held()
     assert server.process.poll() is None
 

@@ -34,7 +34,7 @@ def test_beside_a_phone_that_sleeps(server, wire, simulator, contact, method):
     call = caller.call(user) if method == "INVITE" else caller.write(user)
     simulator.wait_push(mobile.push.token)
     time.sleep(0.3)
-    assert call.final is None, call.story()
+    assert call.final is None, call.transcript()
     woken = wire.again(mobile)
     registered = woken.register()
     assert woken.wait_request(method).at - registered.at < 0.1

@@ -17,7 +17,7 @@ def test_one_declines_and_the_other_answers_later(kamailio, actors):
     busy = first.wait_and_wake("busy")
     busy.wait_request("ACK")
     time.sleep(0.3)
-    assert caller.process.poll() is None, caller.story()
+    assert caller.process.poll() is None, caller.transcript()
     second.wait_and_wake("answer")
     caller.finish()
     assert 486 not in caller.statuses

@@ -80,7 +80,7 @@ def is_answered(server, call, phones):
     """It rings on one connection, for as long as a second copy could take, and there it is answered."""
     call.wait_status(180)
     time.sleep(0.4)
-    assert call.final is None, call.story()
+    assert call.final is None, call.transcript()
     assert len(ringing(phones)) == 1
     phone, invite = ringing(phones)[0]
     phone.answer(invite, 200)

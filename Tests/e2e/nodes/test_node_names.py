@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which node has what: bindings, counters and stories of calls say it."""
+"""Which node has what: bindings, counters and traces of calls say it."""
 
 import json
 import subprocess
@@ -20,7 +20,7 @@ def uri(node):
     return node.settings["node_uri"]
 
 
-def test_listings_and_stories_name_the_node(make_valkey, make_node, wire, simulator):
+def test_listings_and_traces_name_the_node(make_valkey, make_node, wire, simulator):
     valkey = make_valkey()
     a, b = make_node(valkey), make_node(valkey)
     phone = wire.phone(b, "bob", "tcp", rfc8599_fcm())
@@ -38,9 +38,9 @@ def test_listings_and_stories_name_the_node(make_valkey, make_node, wire, simula
         assert uri(b) in ask(node, "bindings") and f"node: {uri(b)}" in node.rpc("pushwake.list", "bob")
         assert ask(node, "stats", "--json")["node"] == uri(node) and f"node: {uri(node)}" in node.rpc("pushwake.stats")
     wait_until("A knows of the answer", lambda: ask(a, "trace", "bob", "--json")[0]["end"])
-    story = ask(a, "trace", "bob", "--json")[0]
-    assert story["node"] == uri(a)
-    assert [line["node"] for line in story["lines"] if line["what"] == "announced"] == [uri(b)]
+    trace = ask(a, "trace", "bob", "--json")[0]
+    assert trace["node"] == uri(a)
+    assert [line["node"] for line in trace["lines"] if line["what"] == "announced"] == [uri(b)]
     text = ask(a, "trace", "bob")
     assert f"at node {uri(a)}" in text and f"a phone has registered at {uri(b)}" in text
     assert uri(a) in a.rpc("pushwake.trace", "bob")

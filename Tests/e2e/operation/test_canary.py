@@ -61,7 +61,7 @@ def test_a_phone_that_is_woken_rings_and_the_call_is_taken_back(kamailio, wire, 
     assert done.returncode == 0 and not done.stdout + done.stderr, done.stdout + done.stderr
     told = subprocess.run([PUSHWAKE, "trace", row["call_id"], "--socket", kamailio.directory / "engine.sock"],
                           capture_output=True, text=True, check=False)
-    assert "phone 1 rings (180)" in told.stdout, "the Call-ID leads to the story"
+    assert "phone 1 rings (180)" in told.stdout, "the Call-ID leads to the trace"
     nothing_is_left(kamailio)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("canary.prom")] == ["canary.prom"]
 

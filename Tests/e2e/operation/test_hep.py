@@ -43,12 +43,12 @@ def captured(make_kamailio, address, siptrace=None, **settings):
     return server.start().wait_engine()
 
 
-def story(server, user):
+def trace(server, user):
     """Packets about the calls of a user, when the last of them is there."""
     def found():
         packets = [packet for packet in list(server.packets) if packet.json.get("aor") == user]
         return packets if packets and packets[-1].json["what"] == "ended" else None
-    return wait_until("the whole story", found)
+    return wait_until("the whole trace", found)
 
 
 @pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
@@ -64,7 +64,7 @@ def test_each_step_of_a_call_is_a_log_line_under_its_call_id(make_kamailio, acto
     kamailio = captured(make_kamailio, server.address, hep_id="77", **settings)
     began = time.time()
     phone = actors.answered(kamailio, "captured", mpush_android())
-    packets = story(server, "captured")
+    packets = trace(server, "captured")
     server.close()
     assert not server.errors
     what = [packet.json["what"] for packet in packets]
@@ -86,13 +86,13 @@ def test_each_step_of_a_call_is_a_log_line_under_its_call_id(make_kamailio, acto
     assert "hep_sent" in str(counters)
 
 
-def test_a_server_that_is_away_costs_the_call_nothing_and_gets_the_story_later(make_kamailio, actors):
+def test_a_server_that_is_away_costs_the_call_nothing_and_gets_the_trace_later(make_kamailio, actors):
     port = free_port()
     kamailio = captured(make_kamailio, f"tcp:127.0.0.1:{port}")
     actors.answered(kamailio, "patient", mpush_android())
     kamailio.wait_log("hep_capture: tcp:127.0.0.1:", "refused")
     server = hep.Server(port, "tcp")
-    assert story(server, "patient")[0].json["what"] == "request"
+    assert trace(server, "patient")[0].json["what"] == "request"
     server.close()
     assert not server.errors
 
@@ -122,7 +122,7 @@ def test_the_server_is_another_after_a_reload(make_engine, tmp_path, simulator):
     made = client.curl("/v1/bindings", "-d", f"aor=erin&provider=apns&app=com.example.phone&token={'ab' * 32}")
     assert made.status == 200, made.body
     client.curl("/v1/wake", "-d", "aor=erin&timeout=1")
-    wait_until("its story", lambda: [packet for packet in list(server.packets)
+    wait_until("its trace", lambda: [packet for packet in list(server.packets)
                                      if packet.json["aor"] == "erin" and packet.json["what"] == "pushed"])
     engine.settings.write_text(engine.settings.read_text().replace(f"hep_capture = {server.address}\n", ""))
     os.kill(engine.process.pid, signal.SIGHUP)
@@ -161,7 +161,7 @@ class Terminal:
         os.close(self.descriptor)
 
 
-def test_sngrep_shows_the_calls_beside_the_story(make_kamailio, actors):
+def test_sngrep_shows_the_calls_beside_the_trace(make_kamailio, actors):
     assert shutil.which("sngrep"), "make setup-test installs it"
     port = free_port()
     sngrep = Terminal("sngrep", "-L", f"udp:127.0.0.1:{port}")
@@ -180,7 +180,7 @@ def test_lines_of_hlog_and_ours_have_the_same_call_id(make_kamailio, actors):
     server = hep.Server(free_port())
     kamailio = captured(make_kamailio, server.address, siptrace=server.port)
     actors.answered(kamailio, "both", mpush_android())
-    ours = story(server, "both")
+    ours = trace(server, "both")
     call = ours[0].correlation_id
     theirs = [packet for packet in server.of(call) if not packet.json]
     assert any(packet.type == 100 and packet.line == "push: accepted" for packet in theirs)

@@ -16,7 +16,7 @@ def shell(kamailio, *arguments):
     return done.returncode, done.stdout + done.stderr
 
 
-def story(kamailio, name):
+def trace(kamailio, name):
     """The newest request of a user or a Call-ID, once it is over."""
     def ended():
         code, text = shell(kamailio, "trace", "--json", name)
@@ -29,13 +29,13 @@ def facts(request):
     return [line["what"] for line in request["lines"]]
 
 
-def test_a_woken_call_leaves_its_story(kamailio, actors):
+def test_a_woken_call_leaves_its_trace(kamailio, actors):
     phone = actors.phone(kamailio, "told", mpush_ios())
     phone.register()
     caller = actors.call(kamailio, "told", "call")
     phone.wait_and_wake()
     caller.finish()
-    request = story(kamailio, "told")
+    request = trace(kamailio, "told")
     assert request["method"] == "INVITE" and request["aor"] == "told" and request["end"] == "answered"
     assert request["summary"] == "phone 1 answered"
     found = facts(request)
@@ -67,7 +67,7 @@ def test_a_phone_that_no_push_wakes(make_kamailio, actors):
     actors.phone(kamailio, "deaf", mpush_android()).register()
     for _ in range(3):
         actors.call(kamailio, "deaf", "call_fails", code=480).finish()
-    request = story(kamailio, "deaf")
+    request = trace(kamailio, "deaf")
     assert request["summary"] == "fcm accepted the push and phone 1 did not register"
     assert "registered" not in facts(request)
     assert request["end"] == "timed out"
@@ -90,15 +90,15 @@ def test_a_push_that_the_provider_refuses(kamailio, actors):
     assert "the last push failed: token-gone" in kamailio.rpc("pushwake.list", "refused")
 
 
-def test_an_rpc_tells_as_many_stories_as_fit(make_kamailio, actors):
+def test_an_rpc_tells_as_many_traces_as_fit(make_kamailio, actors):
     """Module ctl sends no more than 32 kB."""
     kamailio = make_kamailio(settings={"device_pushes": 0, "caller_pushes": 0, "aor_pushes": 0}).start().wait_engine()
     phone = actors.phone(kamailio, "busy", mpush_android())
     for _ in range(20):
         phone.register()
         actors.call(kamailio, "busy", "call_cancelled").finish()
-    stories = json.loads(shell(kamailio, "trace", "--json", "busy")[1])
-    assert len(stories) == 20
+    traces = json.loads(shell(kamailio, "trace", "--json", "busy")[1])
+    assert len(traces) == 20
     answer = kamailio.rpc("pushwake.trace", "busy")
     assert 2 < answer.count("call_id: ") <= 20
 

@@ -43,9 +43,9 @@ def call_and_write(wire, server, simulator, push, events):
     message = wire.caller(server).write(phone.user)
     for event in events:
         simulator.wait_event(push.token, event)
-    story = wait_until("the trace of the message",
+    trace = wait_until("the trace of the message",
                        lambda: [text for text in [server.rpc("pushwake.trace", message.call_id) or ""] if "phone 1 " in text])
-    return sent(simulator, push.token), story[0]
+    return sent(simulator, push.token), trace[0]
 
 
 VOIP = [("call", "voip", "com.example.phone.voip")]
@@ -64,11 +64,11 @@ ALERT = [("call", "alert", "com.example.phone"), ("missed", "alert", "com.exampl
 ])
 def test_a_token_has_one_kind(make_server, wire, simulator, settings, push, pushes):
     server = make_server(settings=settings, wake_timeout=1)
-    found, story = call_and_write(wire, server, simulator, push, [event for event, _, _ in pushes if event != "missed"])
+    found, trace = call_and_write(wire, server, simulator, push, [event for event, _, _ in pushes if event != "missed"])
     assert [one for one in found if one[0] != "missed"] == [one for one in pushes if one[0] != "missed"]
     assert {kind for _, kind, _ in found} == {kind for _, kind, _ in pushes}
     refused = "is not pushed: a token that counts as PushKit's may only get calls (apns_token_kind)"
-    assert (refused in story) == (pushes is VOIP)
+    assert (refused in trace) == (pushes is VOIP)
 
 
 def test_a_changed_setting_counts_for_phones_that_sleep(make_engine, make_kamailio, wire, simulator):

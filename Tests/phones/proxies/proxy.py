@@ -63,7 +63,7 @@ class Proxy(Kamailio):
         """Where phones of this transport send to: host, port and transport of a URI."""
         return f"{HOST}:{self.tls_port if transport == 'tls' else self.port};transport={transport}"
 
-    def story(self, user):
+    def transcript(self, user):
         """What the engine says about the user's latest requests."""
         told = subprocess.run([PUSHWAKE, "trace", "--socket", self.settings["engine_socket"], user],
                               capture_output=True, text=True, timeout=10, check=False)

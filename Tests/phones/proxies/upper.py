@@ -79,7 +79,7 @@ class GatewayForPhones(Gateway):
         """Whom they call: somebody at Asterisk."""
         return f"sip:{user}@{self.domain}"
 
-    def story(self, user):
+    def transcript(self, user):
         told = subprocess.run([PUSHWAKE, "trace", "--socket", self.settings["engine_socket"], user],
                               capture_output=True, text=True, timeout=10, check=False)
         return told.stdout + told.stderr

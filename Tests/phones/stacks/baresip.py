@@ -62,7 +62,7 @@ class Baresip(Softphone):
         self._command("uanew", NEW_ACCOUNT.format(**settings))
 
     def _connect(self, port):
-        assert self.process.poll() is None, self.story()
+        assert self.process.poll() is None, self.transcript()
         try:
             control = socket.create_connection((HOST, port))
         except OSError:

@@ -152,7 +152,7 @@ class Softphone:
         try:
             return wait_until(f"{self}: {what}", checked, seconds, 0.01)
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{self.story()}") from None
+            raise AssertionError(f"{error}\n{self.transcript()}") from None
 
     def registered(self):
         """Waits until the registrar has said 200."""
@@ -284,7 +284,7 @@ class Softphone:
         """What this phone has answered."""
         return [m.status for m in self.trace() if m.sent and m.status and method in m.headers("CSeq")[0]]
 
-    def story(self):
+    def transcript(self):
         told = [json.dumps(event) for event in list(self.events)]
         lines = [f"--- {self} in {self.runs[-1]}", *(t for t, after in zip(told, [*told[1:], ""]) if t != after)]
         lines += [f"  {'>' if m.sent else '<'} {m.first_line}" for m in self.trace()]

@@ -67,7 +67,7 @@ public enum APNsPushTypeRule: Equatable, Sendable {
     ///
     /// A PushKit token keeps its type: Apple calls it a wrong token with any other. And nobody shall see or hear that
     /// a phone is asked to register.
-    public func type(insteadOf usual: APNsPushType, for service: Service?) -> APNsPushType {
+    public func type(insteadOf usual: APNsPushType, for service: TokenUse?) -> APNsPushType {
         if case .fixed(let type) = self, service != .voip, usual != .background { return type }
         return usual
     }

@@ -6,7 +6,7 @@ public enum APNsRequest {
     ///
     /// Only a call may be `voip`: iOS kills an app that gets a voip push and reports no call. A token whose
     /// kind the phone did not name counts as voip for a call and as remote for anything else (Mizutech).
-    public static func pushType(of event: PushEvent, for service: Service?) -> APNsPushType? {
+    public static func pushType(of event: PushEvent, for service: TokenUse?) -> APNsPushType? {
         if let service, !service.takesPushes { return nil }
         return switch (event, service) {
         case (.call, .voip), (.call, nil): .voip
@@ -20,7 +20,7 @@ public enum APNsRequest {
     /// The kind of push that somebody asked for by hand, or the usual one when nobody did; nil when this token must
     /// not get it. A PushKit token gets nothing but calls, and only as `voip`; no other token gets `voip`.
     public static func pushType(
-        of event: PushEvent, for service: Service?, wanted: APNsPushType?
+        of event: PushEvent, for service: TokenUse?, wanted: APNsPushType?
     ) -> APNsPushType? {
         guard let wanted, service?.takesPushes != false else { return pushType(of: event, for: service) }
         switch (wanted, service) {
@@ -36,7 +36,7 @@ public enum APNsRequest {
     public static func build(
         _ binding: Binding, _ content: PushContent, _ type: APNsPushType, payloads: PayloadLibrary,
         settings: APNsSettings, authorization: [UInt8], authority: String, id: PushID, now: Int64
-    ) throws(PushRefusal) -> HTTPRequest {
+    ) throws(PushFailure) -> HTTPRequest {
         var builder = APNsRequestBuilder(payloads: payloads, settings: settings, authority: authority)
         builder.authorization = authorization
         return try builder.build(binding, content, type, id: id, now: now)
@@ -95,7 +95,7 @@ public struct APNsRequestBuilder: Sendable {
     /// Builds one request; `now` in seconds since 1970.
     public mutating func build(
         _ binding: Binding, _ content: PushContent, _ type: APNsPushType, id: PushID, now: Int64
-    ) throws(PushRefusal) -> HTTPRequest {
+    ) throws(PushFailure) -> HTTPRequest {
         var request = HTTPRequest()
         try write(Push(binding, content), type, id: id, now: now, into: &request)
         return request
@@ -104,7 +104,7 @@ public struct APNsRequestBuilder: Sendable {
     /// The same into an empty request that may have room from the last one.
     public mutating func write(
         _ push: Push, _ type: APNsPushType, id: PushID, now: Int64, into request: inout HTTPRequest
-    ) throws(PushRefusal) {
+    ) throws(PushFailure) {
         let token = push.binding.token
         guard HeaderText.isPathSegment(token, atMost: Self.longestToken) else { throw .unusableToken }
         // A refresh is silent, and as slow as Apple wants it; one that somebody wants shown by hand is to be seen.
@@ -132,7 +132,7 @@ public struct APNsRequestBuilder: Sendable {
 
     private mutating func shape(
         _ app: String, _ type: APNsPushType, isUrgent: Bool
-    ) throws(PushRefusal) -> Shape {
+    ) throws(PushFailure) -> Shape {
         if let latest, latest.type == type, latest.isUrgent == isUrgent, latest.app == app { return latest }
         let index = Int(type.rawValue) * 2 + (isUrgent ? 1 : 0)
         if let shape = shapes[app]?[index] {
@@ -146,7 +146,7 @@ public struct APNsRequestBuilder: Sendable {
         return shape
     }
 
-    private func makeShape(_ app: String, _ type: APNsPushType, isUrgent: Bool) throws(PushRefusal) -> Shape {
+    private func makeShape(_ app: String, _ type: APNsPushType, isUrgent: Bool) throws(PushFailure) -> Shape {
         guard let template = payloads.apns(app: app, type) else { throw .noTemplate }
         let topic = settings.topic.value(for: app, type)
         if let topic, !HeaderText.isFieldValue(topic) || topic.hasPrefix(".") { throw .unusableApp }

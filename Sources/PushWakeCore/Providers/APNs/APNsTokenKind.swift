@@ -9,7 +9,7 @@
 /// phones that sleep.
 public struct APNsTokenKind: Equatable, Sendable {
     /// `.voip` or `.remote`.
-    public let service: Service
+    public let service: TokenUse
 
     /// Reads `apns_token_kind`. `auto` is what Mizutech's guide has apps send, a PushKit token, unless `apns_push_type` has
     /// pushes for such tokens changed to another type.

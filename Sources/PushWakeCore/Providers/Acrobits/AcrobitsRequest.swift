@@ -37,7 +37,7 @@ public struct AcrobitsRequest: Sendable {
     /// Builds the request and says where to send it; `now` in seconds since 1970.
     public func build(
         _ binding: Binding, _ content: PushContent, now: Int64
-    ) throws(PushRefusal) -> (origin: HTTPOrigin, request: HTTPRequest) {
+    ) throws(PushFailure) -> (origin: HTTPOrigin, request: HTTPRequest) {
         guard !binding.token.isEmpty else { throw .unusableToken }
         guard !binding.app.isEmpty else { throw .unusableApp }
         guard let template = template(for: content.event) else { throw .noSuchPush }

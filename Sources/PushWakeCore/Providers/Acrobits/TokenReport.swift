@@ -79,7 +79,7 @@ public struct TokenReport: Equatable, Sendable {
         return Pair(token: token, app: app)
     }
 
-    private static func binding(_ pair: Pair, _ selector: String, _ service: Service?) throws(Problem) -> Binding {
+    private static func binding(_ pair: Pair, _ selector: String, _ service: TokenUse?) throws(Problem) -> Binding {
         var binding = try AcrobitsTuple.binding(appID: pair.app, deviceToken: pair.token, selector: selector)
         binding.service = service
         binding.instance = instance(ofSelector: selector)
@@ -91,7 +91,7 @@ extension TokenReport {
     /// A binding of any push service that is reported by itself: the same checks as of what a REGISTER says. `instance` and
     /// `contact` are empty where they are not known.
     public static func binding(
-        _ provider: Provider, _ environment: Environment, app: String, token: String, service: Service?,
+        _ provider: Provider, _ environment: Environment, app: String, token: String, service: TokenUse?,
         attributes: Binding.Attributes, instance: String = "", contact: String = ""
     ) throws(Problem) -> Binding {
         try TokenRules.check(text: instance, from: "instance", atMost: SIPLimits.longestName)
@@ -106,7 +106,7 @@ extension TokenReport {
     }
 
     private static func bareBinding(
-        _ provider: Provider, _ environment: Environment, app: String, token: String, service: Service?,
+        _ provider: Provider, _ environment: Environment, app: String, token: String, service: TokenUse?,
         attributes: Binding.Attributes
     ) throws(Problem) -> Binding {
         if provider == .acrobits {

@@ -13,7 +13,7 @@ public enum FCMRequest {
     public static func build(
         _ binding: Binding, _ content: PushContent, payloads: PayloadLibrary, settings: FCMSettings,
         authorization: [UInt8], authority: String, now: Int64
-    ) throws(PushRefusal) -> HTTPRequest {
+    ) throws(PushFailure) -> HTTPRequest {
         var builder = FCMRequestBuilder(payloads: payloads, settings: settings, authority: authority)
         builder.authorization = authorization
         return try builder.build(binding, content, now: now)
@@ -43,7 +43,7 @@ public struct FCMRequestBuilder: Sendable {
     /// Builds one request; `now` in seconds since 1970.
     public mutating func build(
         _ binding: Binding, _ content: PushContent, now: Int64
-    ) throws(PushRefusal) -> HTTPRequest {
+    ) throws(PushFailure) -> HTTPRequest {
         var request = HTTPRequest()
         try write(Push(binding, content), now: now, into: &request)
         return request
@@ -52,7 +52,7 @@ public struct FCMRequestBuilder: Sendable {
     /// The same into an empty request that may have room from the last one.
     public mutating func write(
         _ push: Push, now: Int64, into request: inout HTTPRequest
-    ) throws(PushRefusal) {
+    ) throws(PushFailure) {
         let (binding, event) = (push.binding, push.content.event)
         guard !binding.token.isEmpty, binding.token.utf8.count <= Self.longestToken else { throw .unusableToken }
         let platform = FCMPlatform(of: binding)
@@ -79,7 +79,7 @@ public struct FCMRequestBuilder: Sendable {
         }
     }
 
-    private mutating func sharedHeaderBlock() throws(PushRefusal) -> HTTPHeaderBlock {
+    private mutating func sharedHeaderBlock() throws(PushFailure) -> HTTPHeaderBlock {
         if let headerBlock { return headerBlock }
         guard HeaderText.isPathSegment(settings.project, atMost: 255) else { throw .unusableApp }
         var request = HTTPRequest(reservingBytes: 256 + authorization.count, fields: 6)

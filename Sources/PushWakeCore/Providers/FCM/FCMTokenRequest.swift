@@ -31,7 +31,7 @@ public enum FCMTokenRequest {
     /// The request for a signed assertion, and where to send it.
     public static func build(
         _ account: ServiceAccount, signingInput: [UInt8], signature: [UInt8]
-    ) throws(PushRefusal) -> (HTTPOrigin, HTTPRequest) {
+    ) throws(PushFailure) -> (HTTPOrigin, HTTPRequest) {
         guard let (origin, path) = HTTPOrigin.split(account.tokenURI), HeaderText.isTarget(path) else {
             throw .forbiddenURL
         }

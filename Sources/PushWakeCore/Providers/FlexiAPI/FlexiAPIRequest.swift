@@ -23,7 +23,7 @@ public struct FlexiAPIRequest: Sendable {
     /// Nothing of the caller goes along: the service makes up the push from its kind and the Call-ID.
     public func build(
         _ binding: Binding, _ content: PushContent, key: [UInt8]
-    ) throws(PushRefusal) -> HTTPRequest {
+    ) throws(PushFailure) -> HTTPRequest {
         let parameter = try Self.parameter(of: binding)
         guard Self.fits(binding.token, "-:") else { throw .unusableToken }
         var request = HTTPRequest(reservingBytes: 256 + key.count, fields: 8)
@@ -55,7 +55,7 @@ public struct FlexiAPIRequest: Sendable {
     }
 
     /// `pn-param` as the phone sent it, of one service: `TEAM.BUNDLE.voip`; for Google the project.
-    private static func parameter(of binding: Binding) throws(PushRefusal) -> String {
+    private static func parameter(of binding: Binding) throws(PushFailure) -> String {
         var parameter = binding.app
         if binding.provider == .apns {
             // The service takes the bundle id from behind the team.

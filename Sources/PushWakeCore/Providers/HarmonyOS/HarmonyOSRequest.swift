@@ -52,7 +52,7 @@ public struct HarmonyOSRequest: Sendable {
     /// Builds one request; `authorization` is the whole value (`Bearer …`), `now` in seconds since 1970.
     public func build(
         _ binding: Binding, _ content: PushContent, authorization: [UInt8], now: Int64
-    ) throws(PushRefusal) -> HTTPRequest {
+    ) throws(PushFailure) -> HTTPRequest {
         guard !binding.token.isEmpty, binding.token.utf8.count <= Self.longestToken else { throw .unusableToken }
         let kind = Self.kind(of: content.event)
         var request = HTTPRequest(reservingBytes: 384 + authorization.count, fields: 7)

@@ -11,7 +11,7 @@ public enum WebPushMessage {
     /// The body of the request. `publicKey` (65 bytes) and `secret` (16) are the subscription's `p256dh` and `auth`.
     public static func encrypt(
         _ payload: [UInt8], publicKey: [UInt8], secret: [UInt8], _ crypto: some WebPushCrypto
-    ) throws(PushRefusal) -> [UInt8] {
+    ) throws(PushFailure) -> [UInt8] {
         guard payload.count <= longestPayload else { throw .payloadTooLarge }
         guard publicKey.count == 65, publicKey.first == 4, secret.count == 16,
             let salt = crypto.salt(), salt.count == 16, let own = crypto.agree(with: publicKey),

@@ -7,7 +7,7 @@ public enum WebPushRequest {
     /// Where a subscription leads, when it may be used: https, a host that is allowed, nothing odd in the path.
     public static func target(
         of subscription: String, _ settings: WebPushSettings
-    ) throws(PushRefusal) -> (origin: HTTPOrigin, path: String) {
+    ) throws(PushFailure) -> (origin: HTTPOrigin, path: String) {
         guard subscription.utf8.count <= longestURL, let (origin, path) = HTTPOrigin.split(subscription),
             settings.allows(host: origin.host), HeaderText.isTarget(path)
         else { throw .forbiddenURL }
@@ -21,7 +21,7 @@ public enum WebPushRequest {
     public static func build(
         _ binding: Binding, _ content: PushContent, payloads: PayloadLibrary, settings: WebPushSettings,
         authorization: [UInt8], crypto: some WebPushCrypto, now: Int64
-    ) throws(PushRefusal) -> (origin: HTTPOrigin, request: HTTPRequest) {
+    ) throws(PushFailure) -> (origin: HTTPOrigin, request: HTTPRequest) {
         let (origin, path) = try target(of: binding.token, settings)
         var request = HTTPRequest(reservingBytes: 512 + path.utf8.count, fields: 10)
         request.append(":method", "POST")
@@ -50,7 +50,7 @@ public enum WebPushRequest {
     private static func payload(
         _ binding: Binding, _ content: PushContent, _ template: PayloadTemplate, _ settings: WebPushSettings,
         _ now: Int64
-    ) throws(PushRefusal) -> [UInt8] {
+    ) throws(PushFailure) -> [UInt8] {
         var payload: [UInt8] = []
         let values = PayloadValues(binding: binding, content: content, settings: settings.payload, now: now)
         guard template.render(values, limit: WebPushMessage.longestPayload, into: &payload) else {
@@ -80,7 +80,7 @@ public enum WebPushRequest {
         }
     }
 
-    private static func keys(of binding: Binding) throws(PushRefusal) -> WebPushKeys? {
+    private static func keys(of binding: Binding) throws(PushFailure) -> WebPushKeys? {
         guard let point = binding.attributes[.publicKey], let secret = binding.attributes[.authSecret] else {
             return nil
         }

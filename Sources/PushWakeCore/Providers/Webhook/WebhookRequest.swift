@@ -60,7 +60,7 @@ public struct WebhookRequest: Sendable {
     public func build(
         _ binding: Binding, _ content: PushContent, id: PushID? = nil, now: Int64,
         signature: (_ text: [UInt8]) -> [UInt8]? = { _ in nil }
-    ) throws(PushRefusal) -> HTTPRequest {
+    ) throws(PushFailure) -> HTTPRequest {
         let values = PayloadValues(binding: binding, content: content, settings: settings.payload, now: now)
         var request = HTTPRequest(reservingBytes: 512, fields: headers.count + 7)
         request.append(":method", method)

@@ -57,15 +57,15 @@ public struct PushLimits: Sendable {
     }
 
     /// The turns of these names.
-    public func turns(of names: Names) -> [PushTurn] {
+    public func turns(of names: Names) -> [LimitKey] {
         [.device(names.device), .caller(names.caller), .user(names.user)]
     }
 
     /// The turn for which a push has to wait longest, and milliseconds until then; nil when it may go now.
-    public func longestPause(_ names: Names, now: Int64) -> (turn: PushTurn, wait: Int64)? {
+    public func longestPause(_ names: Names, now: Int64) -> (turn: LimitKey, wait: Int64)? {
         // Most pushes wait for nothing: no list is made for them.
         guard pause(names, now: now) > 0 else { return nil }
-        let pauses: [(turn: PushTurn, wait: Int64)] = [
+        let pauses: [(turn: LimitKey, wait: Int64)] = [
             (.device(names.device), pause(names.device, device, now)),
             (.caller(names.caller), pause(names.caller, caller, now)),
             (.user(names.user), pause(names.user, user, now)),

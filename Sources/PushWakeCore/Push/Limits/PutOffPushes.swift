@@ -2,7 +2,7 @@
 
 /// What a push that was put off waits for, by fingerprint: the next push that a limit allows to its name, or the end of
 /// `ignore_same` for its device.
-public enum PushTurn: Hashable, Sendable {
+public enum LimitKey: Hashable, Sendable {
     case device(UInt64)
     case caller(UInt64)
     case user(UInt64)
@@ -81,7 +81,7 @@ public struct PutOffPushes<Element> {
 
     private let most: Int
     private let capacity: Int
-    private var lines: [PushTurn: [Entry]] = [:]
+    private var lines: [LimitKey: [Entry]] = [:]
     private var lastSerial: UInt64 = 0
     /// Pushes in all lines.
     public private(set) var count = 0
@@ -99,63 +99,63 @@ public struct PutOffPushes<Element> {
     }
 
     /// Who has this turn next; nil when nobody waits for it.
-    public func first(for turn: PushTurn) -> Entry? { lines[turn]?.first }
+    public func first(for key: LimitKey) -> Entry? { lines[key]?.first }
 
     /// Whether another waits for this turn that has it before this place.
-    public func isTaken(_ turn: PushTurn, before place: Place) -> Bool {
-        guard let first = lines[turn]?.first else { return false }
+    public func isTaken(_ key: LimitKey, before place: Place) -> Bool {
+        guard let first = lines[key]?.first else { return false }
         return first.place < place
     }
 
     /// Whether another push may only wait for this turn in the stead of one that does.
-    public func isFull(_ turn: PushTurn) -> Bool { count >= capacity || lines[turn, default: []].count >= most }
+    public func isFull(_ key: LimitKey) -> Bool { count >= capacity || lines[key, default: []].count >= most }
 
     /// Lets a push wait, or says who must go.
-    public mutating func add(_ element: Element, at place: Place, for turn: PushTurn) -> Admission {
-        guard isFull(turn) else {
-            putBack(Entry(place: place, element: element), for: turn)
+    public mutating func add(_ element: Element, at place: Place, for key: LimitKey) -> Admission {
+        guard isFull(key) else {
+            putBack(Entry(place: place, element: element), for: key)
             return .waits
         }
         // The newest of the least urgent: the oldest has waited longest for its turn.
-        guard let last = lines[turn]?.last, last.place.priority.rawValue > place.priority.rawValue else {
+        guard let last = lines[key]?.last, last.place.priority.rawValue > place.priority.rawValue else {
             return .refused
         }
-        lines[turn]?.removeLast()
+        lines[key]?.removeLast()
         count -= 1
-        putBack(Entry(place: place, element: element), for: turn)
+        putBack(Entry(place: place, element: element), for: key)
         return .displaced(last.element)
     }
 
     /// Lets a push that was taken out wait on at its place, full or not: for the same turn or for another.
-    public mutating func putBack(_ entry: Entry, for turn: PushTurn) {
-        var line = lines.removeValue(forKey: turn) ?? []
+    public mutating func putBack(_ entry: Entry, for key: LimitKey) {
+        var line = lines.removeValue(forKey: key) ?? []
         var (low, high) = (0, line.count)
         while low < high {
             let middle = (low + high) / 2
             if line[middle].place < entry.place { low = middle + 1 } else { high = middle }
         }
         line.insert(entry, at: low)
-        lines[turn] = line
+        lines[key] = line
         count += 1
     }
 
     /// Takes out whoever has this turn next.
-    public mutating func popFirst(for turn: PushTurn) -> Entry? {
-        guard var line = lines.removeValue(forKey: turn), !line.isEmpty else { return nil }
+    public mutating func popFirst(for key: LimitKey) -> Entry? {
+        guard var line = lines.removeValue(forKey: key), !line.isEmpty else { return nil }
         let first = line.removeFirst()
-        if !line.isEmpty { lines[turn] = line }
+        if !line.isEmpty { lines[key] = line }
         count -= 1
         return first
     }
 
     /// Takes out all that wait for this turn and match, in their order.
-    public mutating func removeAll(for turn: PushTurn, where matches: (Element) -> Bool) -> [Element] {
-        guard let line = lines[turn], line.contains(where: { matches($0.element) }) else { return [] }
+    public mutating func removeAll(for key: LimitKey, where matches: (Element) -> Bool) -> [Element] {
+        guard let line = lines[key], line.contains(where: { matches($0.element) }) else { return [] }
         var (kept, removed): ([Entry], [Element]) = ([], [])
         for entry in line {
             if matches(entry.element) { removed.append(entry.element) } else { kept.append(entry) }
         }
-        lines[turn] = kept.isEmpty ? nil : kept
+        lines[key] = kept.isEmpty ? nil : kept
         count -= removed.count
         return removed
     }

@@ -84,12 +84,12 @@ public struct PayloadValues: Sendable {
         case .chatRoom: if content.event == .groupChat { appendFromUser(escape, &out) }
         case .toUser: appendToUser(escape, &out)
         case .toURI: escape.append(isGivenUp(.addresses) ? "" : content.toURI, to: &out)
-        default: escape.append(settledText(of: field), to: &out)
+        default: escape.append(chosenText(of: field), to: &out)
         }
     }
 
     /// Texts that settings, attributes and the event decide.
-    private func settledText(of field: PayloadField) -> String {
+    private func chosenText(of field: PayloadField) -> String {
         let hasDetails = !isGivenUp(.deviceDetails)
         switch field {
         case .priority: return content.isUrgent(settings) ? "high" : "normal"

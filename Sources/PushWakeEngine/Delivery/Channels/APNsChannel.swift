@@ -43,7 +43,7 @@ final class APNsChannel: ProviderChannel {
         pool.warmUp()
     }
 
-    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushFailure) {
         guard let type = job.type else { throw .voipTokenOnly }
         guard isCertified || renewToken() else { throw .signingFailed }
         job.generation = generation

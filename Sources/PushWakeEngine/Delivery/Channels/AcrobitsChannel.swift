@@ -19,7 +19,7 @@ final class AcrobitsChannel: ProviderChannel {
         self.loop = loop
     }
 
-    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushFailure) {
         (_, request) = try builder.build(job.binding, job.content, now: loop.wallSeconds)
     }
 
@@ -68,7 +68,7 @@ extension AcrobitsRequest {
 }
 
 extension ExplainedSettings {
-    func acrobits(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {
+    func acrobits(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushFailure) -> HTTPRequest {
         guard let builder = AcrobitsRequest(settings) else { throw .noTemplate }
         return try builder.build(binding, content, now: now).request
     }

@@ -70,7 +70,7 @@ final class FCMChannel: ProviderChannel {
         }
     }
 
-    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushFailure) {
         job.generation = generation
         try builder.write(job.push, now: loop.wallSeconds, into: &request)
     }
@@ -189,9 +189,9 @@ struct FCMChannels {
     /// The channel of a binding; a refusal with the remedy when no account serves it.
     func choice(for binding: Binding) -> ChannelChoice {
         switch keys.directory.choice(for: binding.app) {
-        case .account(let index): channels[index].map { .channel($0) } ?? .refusal(Self.noAccount)
-        case .broken(let index): .refusal(broken[index])
-        case .none: .refusal(Self.noAccount)
+        case .account(let index): channels[index].map { .channel($0) } ?? .noChannel(Self.noAccount)
+        case .broken(let index): .noChannel(broken[index])
+        case .none: .noChannel(Self.noAccount)
         }
     }
 
@@ -274,7 +274,7 @@ final class FCMTokenExchange: HTTPExchange {
         super.init(deadline: deadline)
     }
 
-    override func write(into request: inout HTTPRequest) throws(PushRefusal) {
+    override func write(into request: inout HTTPRequest) throws(PushFailure) {
         let input = FCMTokenRequest.signingInput(account, now: now())
         guard let signature = sign(input) else { throw .signingFailed }
         request = try FCMTokenRequest.build(account, signingInput: input, signature: signature).1

@@ -22,7 +22,7 @@ final class FlexiAPIChannel: ProviderChannel {
         breaker = Breaker(maxFail: maxFail)
     }
 
-    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushFailure) {
         request = try builder.build(job.binding, job.content, key: key)
     }
 

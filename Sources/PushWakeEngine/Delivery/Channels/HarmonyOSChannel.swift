@@ -28,7 +28,7 @@ final class HarmonyOSChannel: ProviderChannel {
         breaker = Breaker(maxFail: maxFail)
     }
 
-    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushFailure) {
         guard let (authorization, generation) = authorization() else { throw .signingFailed }
         job.generation = generation
         request = try builder.build(job.binding, job.content, authorization: authorization, now: loop.wallSeconds)
@@ -93,7 +93,7 @@ extension HarmonyOSRequest {
 
 extension ExplainedSettings {
     /// The project stands in a file that may not be here.
-    func harmonyOS(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushRefusal) -> HTTPRequest {
+    func harmonyOS(_ binding: Binding, _ content: PushContent, _ now: Int64) throws(PushFailure) -> HTTPRequest {
         let project = (try? HarmonyOSKeyFile.read(settings.text(.harmonyOSKey)))?.0.project ?? "PROJECT"
         guard let builder = HarmonyOSRequest(settings, project: project) else { throw .noTemplate }
         return try builder.build(binding, content, authorization: Array("Bearer <signed token>".utf8), now: now)

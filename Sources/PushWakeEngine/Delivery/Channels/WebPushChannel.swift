@@ -54,7 +54,7 @@ final class WebPushChannel: ProviderChannel {
         pool.send(job)
     }
 
-    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushFailure) {
         guard let authorization = authorization() else { throw .signingFailed }
         (_, request) = try WebPushRequest.build(
             job.binding, job.content, payloads: sender.payloads, settings: sender.settings,
@@ -91,7 +91,7 @@ final class WebPushChannels {
     /// for longest.
     static let mostServices = 64
     /// Milliseconds that a service has for an answer before it may have to make room.
-    static let patience: Int64 = 1000
+    static let answerTimeout: Int64 = 1000
 
     private let sender: WebPushSender
     private let loop: Loop
@@ -115,11 +115,11 @@ final class WebPushChannels {
 
     /// The channel for a subscription; a refusal when the subscription may not be used.
     func choice(for binding: Binding) -> ChannelChoice {
-        do throws(PushRefusal) {
+        do throws(PushFailure) {
             let origin = try WebPushRequest.target(of: binding.token, sender.settings).origin
-            return channel(of: origin).map { .channel($0) } ?? .refusal(Self.full)
+            return channel(of: origin).map { .channel($0) } ?? .noChannel(Self.full)
         } catch {
-            return .refusal(error.verdict)
+            return .noChannel(error.verdict)
         }
     }
 
@@ -143,7 +143,7 @@ final class WebPushChannels {
             return true
         }
         guard let mute = channels.min(by: { $0.value.unansweredSince < $1.value.unansweredSince }),
-            loop.now - mute.value.unansweredSince >= Self.patience
+            loop.now - mute.value.unansweredSince >= Self.answerTimeout
         else { return false }
         channels[mute.key] = nil
         mute.value.end(Self.full)

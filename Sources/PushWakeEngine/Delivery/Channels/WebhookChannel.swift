@@ -20,7 +20,7 @@ final class WebhookChannel: ProviderChannel {
         breaker = Breaker(maxFail: maxFail)
     }
 
-    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushRefusal) {
+    func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushFailure) {
         let now = loop.wallSeconds
         request = try setup.request.build(job.binding, job.content, id: job.pushID, now: now) { text in
             setup.signature(of: text, now: now)

@@ -296,7 +296,7 @@ public final class BufferedStore: BindingStore {
     private func registerInTables(
         _ bindings: [Binding], _ key: UserKey, _ now: Int64
     ) throws(StoreError) -> [String]? {
-        try settle(key)
+        try flushAndForget(key)
         return try store.register(bindings, now: now)
     }
 
@@ -323,7 +323,7 @@ public final class BufferedStore: BindingStore {
     }
 
     /// Writes what waits, and forgets this user, whose rows are about to change.
-    private func settle(_ key: UserKey) throws(StoreError) {
+    private func flushAndForget(_ key: UserKey) throws(StoreError) {
         // ORDER: while something waits, memory alone knows it.
         try flush()
         recent[key] = nil
@@ -338,14 +338,14 @@ public final class BufferedStore: BindingStore {
     public func remove(
         _ selector: BindingSelector, of aor: String, reason: String, now: Int64
     ) throws(StoreError) -> [Binding] {
-        try settle(UserKey(aor))
+        try flushAndForget(UserKey(aor))
         return try store.remove(selector, of: aor, reason: reason, now: now)
     }
 
     public func endRegistrations(_ selector: BindingSelector, of aor: String, now: Int64) throws(StoreError) {
         // Most phones that unregister have no binding.
         guard !(try bindings(of: aor, now: now)).isEmpty else { return }
-        try settle(UserKey(aor))
+        try flushAndForget(UserKey(aor))
         try store.endRegistrations(selector, of: aor, now: now)
     }
 

@@ -148,9 +148,9 @@ final class ClusterServers: ValkeyServers {
         }
     }
 
-    func isResponsive(about key: @autoclosure () -> [UInt8], within patience: Int64) -> Bool {
+    func isResponsive(about key: @autoclosure () -> [UInt8], within limit: Int64) -> Bool {
         guard let host = map.master(of: ClusterMap.slot(of: key())) else { return false }
-        return links[host]?.isResponsive(within: patience) ?? false
+        return links[host]?.isResponsive(within: limit) ?? false
     }
 
     var keepsOrder: Bool { false }
@@ -179,7 +179,7 @@ final class ClusterServers: ValkeyServers {
         guard !isEnded, let link = makeLink(to: host, "master") else { return nil }
         link.keepsEarly = true
         link.greeting = greeting
-        link.onReady = { [weak self] in self?.stands() }
+        link.onReady = { [weak self] in self?.established() }
         link.onTrouble = { [events] in events.onTrouble($0) }
         link.onLost = { [weak self] in self?.lookSoon() }
         links[host] = link
@@ -196,7 +196,7 @@ final class ClusterServers: ValkeyServers {
         }
     }
 
-    private func stands() {
+    private func established() {
         search?.end()
         search = nil
         isLooking = false

@@ -15,8 +15,8 @@ protocol ValkeyServers: AnyObject {
     func send(_ command: [[UInt8]], about key: [UInt8], isBrief: Bool, _ handler: @escaping ValkeyLink.Handler)
     /// Announces to the nodes that listen to a channel.
     func publish(_ message: [UInt8], to channel: [UInt8])
-    /// Who has the key answers, and has not kept anybody waiting for longer than `patience` milliseconds.
-    func isResponsive(about key: @autoclosure () -> [UInt8], within patience: Int64) -> Bool
+    /// Who has the key answers, and has not kept anybody waiting for longer than `limit` milliseconds.
+    func isResponsive(about key: @autoclosure () -> [UInt8], within limit: Int64) -> Bool
     /// This command, sent now, and another about any key, sent next, are done in this order.
     var keepsOrder: Bool { get }
 
@@ -111,8 +111,8 @@ final class SingleServer: ValkeyServers {
         }
     }
 
-    func isResponsive(about key: @autoclosure () -> [UInt8], within patience: Int64) -> Bool {
-        link.isResponsive(within: patience)
+    func isResponsive(about key: @autoclosure () -> [UInt8], within limit: Int64) -> Bool {
+        link.isResponsive(within: limit)
     }
 
     var keepsOrder: Bool { true }

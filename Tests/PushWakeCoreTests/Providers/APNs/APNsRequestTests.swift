@@ -34,14 +34,14 @@ import Testing
     }
 
     @Test(arguments: [
-        (PushEvent.call, Service.voip, APNsPushType?.some(.voip)), (.call, .remote, .alert),
+        (PushEvent.call, TokenUse.voip, APNsPushType?.some(.voip)), (.call, .remote, .alert),
         (.chat, .voip, nil), (.chat, .remote, .alert), (.missed, .voip, nil), (.missed, .remote, .alert),
         (.cancel, .voip, nil), (.cancel, .remote, .alert), (.refresh, .voip, nil), (.refresh, .remote, .background),
         (.custom, .voip, nil), (.custom, .remote, .alert), (.answeredElsewhere, .voip, nil),
         (.answeredElsewhere, .remote, .alert), (.groupChat, .voip, nil), (.groupChat, .remote, .alert),
         (.voicemail, .voip, nil), (.voicemail, .remote, .alert), (.refer, .voip, nil), (.refer, .remote, .alert),
     ])
-    func `is voip for a call only`(event: PushEvent, service: Service, type: APNsPushType?) {
+    func `is voip for a call only`(event: PushEvent, service: TokenUse, type: APNsPushType?) {
         #expect(APNsRequest.pushType(of: event, for: service) == type)
     }
 
@@ -103,7 +103,7 @@ import Testing
     @Test func `needs an app where the topic is made of it`() throws {
         var binding = Samples.voip
         binding.app = ""
-        #expect(throws: PushRefusal.unusableApp) { try build(binding) }
+        #expect(throws: PushFailure.unusableApp) { try build(binding) }
         let fixed = APNsSettings(topic: .fixed("my.topic"))
         #expect(try build(binding, Samples.content(.call), .voip, settings: fixed)["apns-topic"] == "my.topic")
     }
@@ -127,9 +127,9 @@ import Testing
             ("auto", APNsPushType.voip, nil, APNsPushType.voip), ("voip", .alert, .remote, .alert),
             ("alert", .voip, nil, .alert), ("alert", .background, .remote, .background), ("alert", .voip, .voip, .voip),
             ("background", .alert, .remote, .background), ("no", .alert, .remote, .alert),
-        ] as [(String, APNsPushType, Service?, APNsPushType)])
+        ] as [(String, APNsPushType, TokenUse?, APNsPushType)])
     func `takes another type for tokens that are not PushKit's`(
-        setting: String, usual: APNsPushType, service: Service?, type: APNsPushType
+        setting: String, usual: APNsPushType, service: TokenUse?, type: APNsPushType
     ) {
         #expect(APNsPushTypeRule(setting: setting).type(insteadOf: usual, for: service) == type)
     }
@@ -161,7 +161,7 @@ import Testing
         var content = Samples.content(.missed)
         content.callID = callID
         if callID.utf8.count > 4096 {
-            #expect(throws: PushRefusal.payloadTooLarge) { try build(Samples.remote, content, .alert) }
+            #expect(throws: PushFailure.payloadTooLarge) { try build(Samples.remote, content, .alert) }
             return
         }
         let id = try #require(build(Samples.remote, content, .alert)["apns-collapse-id"])
@@ -175,7 +175,7 @@ import Testing
     func `is refused for a token that does not belong in a path`(token: String) {
         var binding = Samples.voip
         binding.token = token
-        #expect(throws: PushRefusal.unusableToken) { try build(binding) }
+        #expect(throws: PushFailure.unusableToken) { try build(binding) }
     }
 
     @Test(arguments: [
@@ -191,7 +191,7 @@ import Testing
     func `is refused for an app that does not belong in a header`(app: String) throws {
         var binding = Samples.remote
         binding.app = app
-        #expect(throws: PushRefusal.unusableApp) { try build(binding, Samples.content(.chat), .alert) }
+        #expect(throws: PushFailure.unusableApp) { try build(binding, Samples.content(.chat), .alert) }
     }
 
     @Test(arguments: [(APNsPushType.voip, 5120), (.alert, 4096)])

@@ -15,8 +15,8 @@ import Testing
         arguments: [
             ("auto", "auto", .voip), ("auto", "no", .voip), ("auto", "voip", .voip), ("auto", "alert", .remote),
             ("auto", "background", .remote), ("voip", "alert", .voip), ("alert", "voip", .remote),
-        ] as [(String, String, Service)])
-    func `is for what the settings say`(tokenKind: String, pushType: String, service: Service) throws {
+        ] as [(String, String, TokenUse)])
+    func `is for what the settings say`(tokenKind: String, pushType: String, service: TokenUse) throws {
         #expect(try kind(tokenKind, pushType: pushType).service == service)
     }
 

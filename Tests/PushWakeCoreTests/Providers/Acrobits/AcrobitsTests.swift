@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func `has no push for a refresh`() {
-        #expect(throws: PushRefusal.noSuchPush) { try build(.refresh) }
+        #expect(throws: PushFailure.noSuchPush) { try build(.refresh) }
     }
 
     @Test(arguments: ["http://pnm.example/x", "nonsense", "https://h/a b"]) func `needs an https URL`(url: String) {

@@ -75,12 +75,12 @@ import Testing
         #expect(request.body.count <= 4096)
         #expect(JSON.parse(request.body)?.at("message.data.call-id") == .string("call-1@192.0.2.9"))
         content.callID = String(repeating: "c", count: 4096)
-        #expect(throws: PushRefusal.payloadTooLarge) { try build(Samples.android, content) }
+        #expect(throws: PushFailure.payloadTooLarge) { try build(Samples.android, content) }
     }
 
     @Test(arguments: ["", "a/b", "a\r\nb"])
     func `is refused for a project that does not belong in a path`(project: String) {
-        #expect(throws: PushRefusal.unusableApp) { try build(project: project) }
+        #expect(throws: PushFailure.unusableApp) { try build(project: project) }
     }
 
     @Test func `takes any bytes in a token, but not none`() throws {
@@ -88,6 +88,6 @@ import Testing
         binding.token = "a\"b\\c\n"
         #expect(JSON.parse(try build(binding).body)?.at("message.token") == .string("a\"b\\c\n"))
         binding.token = ""
-        #expect(throws: PushRefusal.unusableToken) { try build(binding) }
+        #expect(throws: PushFailure.unusableToken) { try build(binding) }
     }
 }

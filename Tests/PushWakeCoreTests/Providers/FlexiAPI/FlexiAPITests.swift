@@ -71,13 +71,13 @@ import Testing
     @Test func `gets nothing that its patterns refuse`() {
         var binding = Self.linphone
         binding.token = "a b"
-        #expect(throws: PushRefusal.unusableToken) { try build(binding) }
+        #expect(throws: PushFailure.unusableToken) { try build(binding) }
         binding = Self.linphone
         binding.app = "org.linphone-x"
-        #expect(throws: PushRefusal.unusableApp) { try build(binding) }
+        #expect(throws: PushFailure.unusableApp) { try build(binding) }
         binding = Self.linphone
         binding.team = ""
-        #expect(throws: PushRefusal.unusableApp) { try build(binding) }
+        #expect(throws: PushFailure.unusableApp) { try build(binding) }
     }
 
     @Test(arguments: ["http://sip.example.org", "sip.example.org", "https://h/a b", "https://h/x?y=1", ""])

@@ -53,16 +53,16 @@ struct RFC8291Crypto: WebPushCrypto {
     }
 
     @Test func `is refused when it would be longer than 4096 bytes`() {
-        #expect(throws: PushRefusal.payloadTooLarge) { try encrypt(Array(repeating: 0, count: 3994)) }
+        #expect(throws: PushFailure.payloadTooLarge) { try encrypt(Array(repeating: 0, count: 3994)) }
     }
 
     @Test(arguments: [0, 64, 66]) func `is refused for a key of another size`(count: Int) {
-        #expect(throws: PushRefusal.unusableKeys) { try encrypt([], publicKey: Array(repeating: 4, count: count)) }
-        #expect(throws: PushRefusal.unusableKeys) { try encrypt([], secret: Array(repeating: 4, count: count)) }
+        #expect(throws: PushFailure.unusableKeys) { try encrypt([], publicKey: Array(repeating: 4, count: count)) }
+        #expect(throws: PushFailure.unusableKeys) { try encrypt([], secret: Array(repeating: 4, count: count)) }
     }
 
     @Test func `is refused for a point that is not on the curve`() {
-        #expect(throws: PushRefusal.unusableKeys) { try encrypt([], publicKey: Array(repeating: 4, count: 65)) }
+        #expect(throws: PushFailure.unusableKeys) { try encrypt([], publicKey: Array(repeating: 4, count: 65)) }
     }
 
     @Test(arguments: [("", "e3b0c442"), ("abc", "ba7816bf")]) func `is tested with a true SHA-256`(

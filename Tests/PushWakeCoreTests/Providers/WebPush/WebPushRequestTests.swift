@@ -87,7 +87,7 @@ import Testing
     @Test(arguments: [("", "x"), ("AAAA", "AAAA"), ("!", "!")]) func `is refused with unusable keys`(
         key: String, auth: String
     ) {
-        #expect(throws: PushRefusal.unusableKeys) { try build(attributes: ["pn-p256dh": key, "pn-auth": auth]) }
+        #expect(throws: PushFailure.unusableKeys) { try build(attributes: ["pn-p256dh": key, "pn-auth": auth]) }
     }
 
     @Test(arguments: [
@@ -116,7 +116,7 @@ import Testing
         "https://fcm.googleapis.com/a\r\nb", "https://fcm.googleapis.com@127.0.0.1/",
     ])
     func `is refused for a URL that leads elsewhere`(url: String) {
-        #expect(throws: PushRefusal.forbiddenURL) { try build(url) }
+        #expect(throws: PushFailure.forbiddenURL) { try build(url) }
     }
 
     @Test(arguments: [
@@ -130,7 +130,7 @@ import Testing
     @Test func `takes any public host, or private ones, when told to`() throws {
         let any = WebPushSettings(hosts: ["*"])
         #expect(try build("https://ntfy.sh/up1", settings: any).origin.host == "ntfy.sh")
-        #expect(throws: PushRefusal.forbiddenURL) { try build("https://192.168.1.5/up1", settings: any) }
+        #expect(throws: PushFailure.forbiddenURL) { try build("https://192.168.1.5/up1", settings: any) }
         let own = WebPushSettings(hosts: ["192.168.1.5"], allowsPrivateAddresses: true)
         #expect(try build("https://192.168.1.5/up1", settings: own).request[":path"] == "/up1")
     }

@@ -4,7 +4,7 @@ import PushWakeCore
 import Testing
 
 @Suite struct `Pushes that were put off` {
-    private let turn = PushTurn.device(1)
+    private let turn = LimitKey.device(1)
 
     private func add(_ name: String, _ priority: PushPriority, _ pushes: inout PutOffPushes<String>) -> String {
         let place = pushes.place(priority)
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    private func drain(_ pushes: inout PutOffPushes<String>, _ turn: PushTurn) -> [String] {
+    private func drain(_ pushes: inout PutOffPushes<String>, _ turn: LimitKey) -> [String] {
         var all: [String] = []
         while let entry = pushes.popFirst(for: turn) { all.append(entry.element) }
         return all
@@ -41,7 +41,7 @@ import Testing
             Issue.record("they do not wait")
             return
         }
-        let other = PushTurn.caller(1)
+        let other = LimitKey.caller(1)
         pushes.putBack(second, for: other)
         #expect(!pushes.isTaken(other, before: first.place))
         pushes.putBack(first, for: other)
@@ -65,7 +65,7 @@ import Testing
 
     @Test func `are bounded together, and take no place from other turns`() {
         var pushes = PutOffPushes<String>(capacity: 2)
-        let others = [PushTurn.device(2), .device(3)]
+        let others = [LimitKey.device(2), .device(3)]
         for other in others {
             let place = pushes.place(.message)
             _ = pushes.add("text", at: place, for: other)

@@ -115,7 +115,7 @@ void pushwake__call_lost_leg(struct pushwake__call *call)
 	pushwake__call_look(call);
 }
 
-void pushwake__calls_desert(struct ast_channel *chan)
+void pushwake__calls_abandon(struct ast_channel *chan)
 {
 	struct pushwake__calls calls;
 	size_t index;
@@ -133,17 +133,17 @@ static int forget(const void *data)
 	return 0;
 }
 
-int pushwake__deserted_start(void)
+int pushwake__abandoned_start(void)
 {
 	looks = ast_sched_context_create();
 	if (looks && !ast_sched_start_thread(looks)) {
 		return 0;
 	}
-	pushwake__deserted_stop();
+	pushwake__abandoned_stop();
 	return -1;
 }
 
-void pushwake__deserted_stop(void)
+void pushwake__abandoned_stop(void)
 {
 	struct ast_sched_context *old = looks;
 

@@ -10,36 +10,37 @@ private let oom = "OOM command not allowed when used memory > 'maxmemory'."
 @Suite struct `Servers that refuse` {
     private let both = ["a", "b"]
 
-    private func note(_ refusals: inout ServerRefusals, _ text: String, by server: String, at now: Int64 = 0) -> Bool {
-        refusals.note(text, by: server, "redis", now: now).isNew
+    private func note(_ serverErrors: inout ServerErrors, _ text: String, by server: String, at now: Int64 = 0) -> Bool
+    {
+        serverErrors.note(text, by: server, "redis", now: now).isNew
     }
 
     @Test func `are told apart: what one stores says nothing of another`() {
-        var refusals = ServerRefusals()
-        #expect(note(&refusals, oom, by: "b"))
+        var serverErrors = ServerErrors()
+        #expect(note(&serverErrors, oom, by: "b"))
         for now in 1...100 as ClosedRange<Int64> {
-            refusals.end("a")
-            #expect(!note(&refusals, oom, by: "b", at: now * 5000))
+            serverErrors.end("a")
+            #expect(!note(&serverErrors, oom, by: "b", at: now * 5000))
         }
-        #expect(refusals.error(of: both) == .full("redis: b: \(oom)"))
-        refusals.end("b")
-        #expect(refusals.error(of: both) == nil)
+        #expect(serverErrors.error(of: both) == .full("redis: b: \(oom)"))
+        serverErrors.end("b")
+        #expect(serverErrors.error(of: both) == nil)
     }
 
     @Test func `are named once a minute, whatever they store in between`() {
-        var refusals = ServerRefusals()
-        #expect(note(&refusals, oom, by: "b"))
-        refusals.end("b")
-        #expect(!note(&refusals, oom, by: "b", at: 59_999))
-        #expect(note(&refusals, "MISCONF Errors writing to the AOF file", by: "b", at: 59_999))
-        refusals.end("b")
-        #expect(note(&refusals, oom, by: "b", at: 60_000))
+        var serverErrors = ServerErrors()
+        #expect(note(&serverErrors, oom, by: "b"))
+        serverErrors.end("b")
+        #expect(!note(&serverErrors, oom, by: "b", at: 59_999))
+        #expect(note(&serverErrors, "MISCONF Errors writing to the AOF file", by: "b", at: 59_999))
+        serverErrors.end("b")
+        #expect(note(&serverErrors, oom, by: "b", at: 60_000))
     }
 
     @Test func `count no more when they have no keys any more`() {
-        var refusals = ServerRefusals()
-        _ = note(&refusals, oom, by: "old")
-        #expect(refusals.error(of: both) == nil && refusals.error(of: ["old"]) != nil)
+        var serverErrors = ServerErrors()
+        _ = note(&serverErrors, oom, by: "old")
+        #expect(serverErrors.error(of: both) == nil && serverErrors.error(of: ["old"]) != nil)
     }
 
     @Test(arguments: [
@@ -47,10 +48,10 @@ private let oom = "OOM command not allowed when used memory > 'maxmemory'."
         "CLUSTERDOWN Hash slot not served",
     ])
     func `say of one key or slot what holds for no other`(text: String) {
-        var refusals = ServerRefusals()
-        #expect(note(&refusals, text, by: "a"))
-        #expect(!note(&refusals, text, by: "a"))
-        #expect(refusals.error(of: both) == nil)
+        var serverErrors = ServerErrors()
+        #expect(note(&serverErrors, text, by: "a"))
+        #expect(!note(&serverErrors, text, by: "a"))
+        #expect(serverErrors.error(of: both) == nil)
     }
 }
 

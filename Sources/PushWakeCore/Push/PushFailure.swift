@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Why a push was not even sent.
-public enum PushRefusal: Error, Equatable, Sendable {
+public enum PushFailure: Error, Equatable, Sendable {
     /// The token holds bytes that cannot stand in a request.
     case unusableToken
     /// No topic, project or package is known, or it holds bytes that cannot stand in a header.

@@ -6,13 +6,13 @@ import Testing
 @testable import PushWakeCore
 @testable import PushWakeEngine
 
-extension Trace {
+extension TraceRing {
     fileprivate func call(_ callID: String, to aor: String = "bob", cseq: UInt32 = 1, now: Int64 = 0) -> TraceID {
         begin(method: "INVITE", aor: aor, callID: callID, cseq: cseq, from: "sip:alice@example.com", now: now)
     }
 
     fileprivate func cseqs(_ name: String, limit: Int = 100) -> [UInt32] {
-        find(name, limit: limit).compactMap { story(of: $0)?.cseq }
+        find(name, limit: limit).compactMap { trace(of: $0)?.cseq }
     }
 }
 
@@ -22,124 +22,124 @@ private func binding(_ token: String, _ provider: Provider = .fcm) -> Binding {
 
 @Suite struct `Trace of requests` {
     @Test func `finds requests by Call-ID and by user, the newest first`() {
-        let trace = Trace()
-        for cseq in 1...3 as ClosedRange<UInt32> { _ = trace.call("one", cseq: cseq) }
-        _ = trace.call("two", to: "carol", cseq: 4)
-        _ = trace.call("three", cseq: 5)
-        #expect(trace.cseqs("one") == [3, 2, 1])
-        #expect(trace.cseqs("bob") == [5, 3, 2, 1])
-        #expect(trace.cseqs("bob", limit: 2) == [5, 3])
-        #expect(trace.cseqs("carol") == [4])
-        #expect(trace.cseqs("nobody").isEmpty)
-        #expect(trace.newest(2).compactMap { trace.story(of: $0)?.cseq } == [5, 4])
+        let traces = TraceRing()
+        for cseq in 1...3 as ClosedRange<UInt32> { _ = traces.call("one", cseq: cseq) }
+        _ = traces.call("two", to: "carol", cseq: 4)
+        _ = traces.call("three", cseq: 5)
+        #expect(traces.cseqs("one") == [3, 2, 1])
+        #expect(traces.cseqs("bob") == [5, 3, 2, 1])
+        #expect(traces.cseqs("bob", limit: 2) == [5, 3])
+        #expect(traces.cseqs("carol") == [4])
+        #expect(traces.cseqs("nobody").isEmpty)
+        #expect(traces.newest(2).compactMap { traces.trace(of: $0)?.cseq } == [5, 4])
     }
 
     @Test func `forgets the oldest request, and what is noted of it`() {
-        let trace = Trace(capacity: 3)
-        let first = trace.call("a", cseq: 1)
-        for cseq in 2...4 as ClosedRange<UInt32> { _ = trace.call("call\(cseq)", cseq: cseq) }
-        trace.note(first, .ended(.answered), now: 1)
-        trace.name(first, device: 0, instance: "x")
-        #expect(trace.story(of: first) == nil)
-        #expect(trace.cseqs("a").isEmpty)
-        #expect(trace.cseqs("bob") == [4, 3, 2])
-        #expect(trace.story(of: trace.newest(3)[2])?.lines.isEmpty == true)
-        trace.note(.none, .copied, now: 1)
-        #expect(trace.story(of: .none) == nil)
+        let traces = TraceRing(capacity: 3)
+        let first = traces.call("a", cseq: 1)
+        for cseq in 2...4 as ClosedRange<UInt32> { _ = traces.call("call\(cseq)", cseq: cseq) }
+        traces.note(first, .ended(.answered), now: 1)
+        traces.name(first, device: 0, instance: "x")
+        #expect(traces.trace(of: first) == nil)
+        #expect(traces.cseqs("a").isEmpty)
+        #expect(traces.cseqs("bob") == [4, 3, 2])
+        #expect(traces.trace(of: traces.newest(3)[2])?.lines.isEmpty == true)
+        traces.note(.none, .copied, now: 1)
+        #expect(traces.trace(of: .none) == nil)
     }
 
     @Test func `finds exactly what it holds, however often the ring goes round`() {
-        let trace = Trace(capacity: 7)
+        let traces = TraceRing(capacity: 7)
         var all: [(call: String, aor: String)] = []
         var random = SystemRandomNumberGenerator()
         for cseq in 0..<500 as Range<UInt32> {
             let names = ("c\(Int.random(in: 0..<5, using: &random))", "u\(Int.random(in: 0..<3, using: &random))")
             all.append(names)
-            _ = trace.call(names.0, to: names.1, cseq: cseq)
+            _ = traces.call(names.0, to: names.1, cseq: cseq)
             let kept = Array(all.indices.suffix(7).reversed())
             for index in 0..<5 {
                 let expected = kept.filter { all[$0].call == "c\(index)" }.map { UInt32($0) }
-                #expect(trace.cseqs("c\(index)") == expected)
+                #expect(traces.cseqs("c\(index)") == expected)
             }
             for index in 0..<3 {
                 let expected = kept.filter { all[$0].aor == "u\(index)" }.map { UInt32($0) }
-                #expect(trace.cseqs("u\(index)") == expected)
+                #expect(traces.cseqs("u\(index)") == expected)
             }
         }
     }
 
     @Test func `finds a Call-ID that is longer than what it keeps`() {
-        let trace = Trace()
+        let traces = TraceRing()
         let long = String(repeating: "x", count: 5000)
-        _ = trace.call(long + "1", cseq: 1)
-        _ = trace.call(long + "2", cseq: 2)
-        #expect(trace.cseqs(long + "1") == [1])
+        _ = traces.call(long + "1", cseq: 1)
+        _ = traces.call(long + "2", cseq: 2)
+        #expect(traces.cseqs(long + "1") == [1])
     }
 
     @Test(arguments: [129, 300, 5000]) func `is found by the names that it shows`(length: Int) throws {
-        let trace = Trace()
+        let traces = TraceRing()
         let (user, call) = (String(repeating: "u", count: length), String(repeating: "c", count: length))
-        let id = trace.begin(method: "INVITE", aor: user, callID: call, cseq: 1, from: "", now: 0)
-        let story = try #require(trace.story(of: id))
-        #expect(trace.find(story.callID, limit: 5) == [id])
-        #expect(trace.find(story.aor, limit: 5) == [id])
-        #expect(length > 512 || story.callID == call && story.aor == user)
+        let id = traces.begin(method: "INVITE", aor: user, callID: call, cseq: 1, from: "", now: 0)
+        let trace = try #require(traces.trace(of: id))
+        #expect(traces.find(trace.callID, limit: 5) == [id])
+        #expect(traces.find(trace.aor, limit: 5) == [id])
+        #expect(length > 512 || trace.callID == call && trace.aor == user)
     }
 
     @Test func `shortens what names a device`() throws {
-        let trace = Trace()
-        let id = trace.call("a")
+        let traces = TraceRing()
+        let id = traces.call("a")
         var phone = binding("dQw4w9WgXcQ-secret-secret-x7Qk", .apns)
         phone.instance = "<urn:uuid:f81d4fae-7dec-11d0-a765-00a0c91e6bf6>"
-        trace.name(id, device: 1, phone)
-        let story = try #require(trace.story(of: id))
+        traces.name(id, device: 1, phone)
+        let trace = try #require(traces.trace(of: id))
         #expect(
-            story.introduction(of: 1) == "phone 2 is apns com.example, token dQw4w9…x7Qk, instance f81d4f…6bf6")
-        #expect(story.introduction(of: 0) == nil)
+            trace.introduction(of: 1) == "phone 2 is apns com.example, token dQw4w9…x7Qk, instance f81d4f…6bf6")
+        #expect(trace.introduction(of: 0) == nil)
     }
 
     @Test func `keeps a usual request in a kilobyte`() throws {
-        let trace = Trace()
-        let story = try #require(trace.story(of: Self.usual(trace, 7)))
-        #expect(story.lines.count == 9)
-        #expect(Self.weight(of: story) < 1024)
+        let traces = TraceRing()
+        let trace = try #require(traces.trace(of: Self.usual(traces, 7)))
+        #expect(trace.lines.count == 9)
+        #expect(Self.weight(of: trace) < 1024)
     }
 
-    /// Bytes of a story, what stands behind its pointers included.
-    private static func weight(of story: CallStory) -> Int {
+    /// Bytes of a trace, what stands behind its pointers included.
+    private static func weight(of trace: CallTrace) -> Int {
         func heap(_ text: String) -> Int { text.utf8.count < 16 ? 0 : 32 + text.utf8.count }
-        let texts = [story.method, story.aor, story.callID, story.from] + story.texts
-        let names = story.names.reduce(0) { $0 + heap($1?.app ?? "") + heap($1?.token ?? "") }
-        return MemoryLayout<CallStory>.stride + texts.reduce(names) { $0 + heap($1) }
-            + 32 + story.lines.capacity * MemoryLayout<StoryLine>.stride
-            + 32 + story.texts.capacity * MemoryLayout<String>.stride
-            + 32 + story.names.capacity * MemoryLayout<CallStory.Name?>.stride
+        let texts = [trace.method, trace.aor, trace.callID, trace.from] + trace.texts
+        let names = trace.names.reduce(0) { $0 + heap($1?.app ?? "") + heap($1?.token ?? "") }
+        return MemoryLayout<CallTrace>.stride + texts.reduce(names) { $0 + heap($1) }
+            + 32 + trace.lines.capacity * MemoryLayout<TraceLine>.stride
+            + 32 + trace.texts.capacity * MemoryLayout<String>.stride
+            + 32 + trace.names.capacity * MemoryLayout<CallTrace.Name?>.stride
     }
 
     /// A phone that is pushed, registers, rings and answers.
     @discardableResult
-    static func usual(_ trace: Trace, _ index: Int) -> TraceID {
-        let id = trace.begin(
+    static func usual(_ traces: TraceRing, _ index: Int) -> TraceID {
+        let id = traces.begin(
             method: "INVITE", aor: "user\(index)@pbx.example.com", callID: "3848276298220188511-\(index)@192.0.2.44",
             cseq: 102, from: "sip:alice.\(index)@pbx.example.com", now: 0)
         var phone = binding("dQw4w9WgXcQ:APA91b\(index)-0123456789012345678901234567890123456789")
         phone.instance = "<urn:uuid:f81d4fae-7dec-11d0-a765-\(index)>"
-        trace.name(id, device: 0, phone)
+        traces.name(id, device: 0, phone)
         let contact = "sip:user\(index)@198.51.100.77:49152;transport=tls;pn-provider=fcm;pn-prid=\(phone.token)"
-        trace.note(id, [.note(.asleep(device: 0)), .note(.pushed(device: 0, .call)), .hold(until: 40_000)], now: 0)
+        traces.note(id, [.note(.asleep(device: 0)), .note(.pushed(device: 0, .call)), .hold(until: 40_000)], now: 0)
         let result = PushResult(
             id: 1, event: .call, outcome: .accepted, httpStatus: 200, isBindingRemoved: false, microseconds: 43_000,
             aor: "", callID: "", provider: .fcm, app: "", token: "", reason: "")
-        trace.answered(id, device: 0, result, now: 43)
-        trace.note(
+        traces.answered(id, device: 0, result, now: 43)
+        traces.note(
             id,
             [
                 .note(.registered(device: 0)), .ring(leg: 1, contact: contact, replacing: nil),
                 .note(.rung(device: 0, leg: 1, contact: contact)), .note(.gaveUp(status: 480)),
             ], now: 1200)
-        trace.note(id, .progressed(device: 0, leg: 1, status: 180), now: 1300)
-        trace.note(id, .progressed(device: 0, leg: 1, status: 200), now: 5000)
-        trace.note(id, .ended(.answered), now: 5001)
+        traces.note(id, .progressed(device: 0, leg: 1, status: 180), now: 1300)
+        traces.note(id, .progressed(device: 0, leg: 1, status: 200), now: 5000)
+        traces.note(id, .ended(.answered), now: 5001)
         return id
     }
 }

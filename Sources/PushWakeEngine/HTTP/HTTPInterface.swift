@@ -6,7 +6,7 @@ internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Serves HTTP on the engine's own loop: knows who asks, how much they may ask, and where a request goes.
-final class HTTPService {
+final class HTTPInterface {
     /// Why it cannot start.
     struct Failure: Error {
         let message: String
@@ -89,7 +89,7 @@ final class HTTPService {
     /// Pages that are open now and hear of changes.
     var pages: Int { events.count }
     /// Clients that were closed because they took too long, and those for whom there was no room.
-    var refusals: (overdue: Int, turnedAway: Int) { (listener.overdue, listener.turnedAway) }
+    var rejected: (overdue: Int, turnedAway: Int) { (listener.overdue, listener.turnedAway) }
 
     func close() { listener.close() }
 

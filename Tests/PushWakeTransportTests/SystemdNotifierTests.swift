@@ -9,14 +9,14 @@ import Testing
     @Test(arguments: [false, true])
     func `is told what there is to tell`(isAbstract: Bool) throws {
         let manager = try #require(Manager(isAbstract: isAbstract))
-        let notifier = try #require(ServiceNotifier(socket: manager.name))
-        for state in [ServiceNotifier.State.ready, .alive, .stopping] { #expect(notifier.tell(state)) }
+        let notifier = try #require(SystemdNotifier(socket: manager.name))
+        for state in [SystemdNotifier.State.ready, .alive, .stopping] { #expect(notifier.tell(state)) }
         #expect(manager.heard == ["READY=1", "WATCHDOG=1", "STOPPING=1"])
     }
 
     @Test func `that does not read costs no time`() throws {
         let manager = try #require(Manager(isAbstract: true))
-        let notifier = try #require(ServiceNotifier(socket: manager.name))
+        let notifier = try #require(SystemdNotifier(socket: manager.name))
         let begin = SystemClock.monotonicMilliseconds()
         var taken = 0
         while taken < 100_000, notifier.tell(.alive) { taken += 1 }
@@ -27,12 +27,12 @@ import Testing
     }
 
     @Test func `that is gone hears nothing`() throws {
-        let notifier = try #require(ServiceNotifier(socket: "/nonexistent/notify"))
+        let notifier = try #require(SystemdNotifier(socket: "/nonexistent/notify"))
         #expect(!notifier.tell(.ready))
     }
 
     @Test(arguments: ["", "/", "@", "notify", "vsock:2:9999", "/" + String(repeating: "x", count: 107)])
-    func `whose socket cannot be meant is none`(name: String) { #expect(ServiceNotifier(socket: name) == nil) }
+    func `whose socket cannot be meant is none`(name: String) { #expect(SystemdNotifier(socket: name) == nil) }
 
     /// What systemd has at the other end.
     private final class Manager {

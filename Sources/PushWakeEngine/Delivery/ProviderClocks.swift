@@ -6,7 +6,7 @@ internal import PushWakeSystem
 
 /// What push services say the time is, against this machine's clock. Only of services that the operator chose: whoever
 /// names an endpoint for Web Push has no word in it.
-final class ServiceClocks {
+final class ProviderClocks {
     /// Milliseconds for which a reading counts: a clock is put right meanwhile.
     private static let lasting: Int64 = 3_600_000
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-extension CallStory {
+extension CallTrace {
     /// One step that nobody was told of yet.
     public struct Step: Sendable {
         /// Monotonic milliseconds.
@@ -14,7 +14,7 @@ extension CallStory {
     /// What has happened since it was asked last, in order: how the request came, who its phones are, and each line.
     public mutating func takeNewSteps() -> [Step] {
         var steps: [Step] = []
-        if !isTold {
+        if !isReported {
             let row: Row = [
                 ("at_ms", .number(0)),
                 ("text", .text(PrintableText.cleaned("\(method) for \(aor)\(from.isEmpty ? "" : " from \(from)")"))),
@@ -22,27 +22,27 @@ extension CallStory {
                 ("cseq", .number(Int64(cseq))),
             ]
             steps.append(Step(time: startedAt, order: 0, row: row))
-            isTold = true
+            isReported = true
         }
-        for index in names.indices where untoldNames & (1 << UInt8(index)) != 0 {
+        for index in names.indices where unreportedNames & (1 << UInt8(index)) != 0 {
             guard let text = introduction(of: index) else { continue }
             steps.append(Step(time: startedAt, order: index + 1, row: introduce(index, text)))
         }
-        let first = lines.count - min(Int(untoldLines), lines.count)
+        let first = lines.count - min(Int(unreportedLines), lines.count)
         for index in first..<lines.count {
             let time = startedAt.addingReportingOverflow(Int64(lines[index].at)).partialValue
             let order = min(Self.mostNames + 1 + index, 999)
             steps.append(Step(time: time, order: order, row: row(of: lines[index])))
         }
-        untoldNames = 0
-        untoldLines = 0
+        unreportedNames = 0
+        unreportedLines = 0
         return steps
     }
 }
 
-extension CallStory.Step {
+extension CallTrace.Step {
     /// The step as a log shows it: `PushWake: INVITE for alice +12 ms: phone 1 rings (180)`.
-    public func line(of story: CallStory) -> String {
+    public func line(of trace: CallTrace) -> String {
         var text = ""
         var at: Int64 = 0
         for field in row {
@@ -52,14 +52,14 @@ extension CallStory.Step {
             default: break
             }
         }
-        return "PushWake: \(PrintableText.cleaned("\(story.method) for \(story.aor)")) +\(at) ms: \(text)"
+        return "PushWake: \(PrintableText.cleaned("\(trace.method) for \(trace.aor)")) +\(at) ms: \(text)"
     }
 
     /// The step as an object: the request it belongs to, then the fields of its row.
-    public func json(of story: CallStory) -> [UInt8] {
+    public func json(of trace: CallTrace) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
-            for (name, value) in [("method", story.method), ("aor", story.aor), ("call_id", story.callID)] {
+            for (name, value) in [("method", trace.method), ("aor", trace.aor), ("call_id", trace.callID)] {
                 writer.name(name)
                 writer.string(value)
             }

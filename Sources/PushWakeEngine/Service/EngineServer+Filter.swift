@@ -5,7 +5,7 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeSystem
 
-extension EngineService {
+extension EngineServer {
     /// Milliseconds for an engine on another socket to hear that it is no longer the only one on this store.
     private static let longestWait: Int64 = 3000
 

@@ -6,7 +6,7 @@ internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Puts each step of each call into words for a HEP server, at the end of the turn in which it happened.
-final class StoryCapture: TurnEnding {
+final class TraceCapture: TurnEnding {
     /// What the settings say of it.
     struct Source: Equatable {
         let address: CaptureAddress
@@ -23,19 +23,19 @@ final class StoryCapture: TurnEnding {
     }
 
     let source: Source
-    private let trace: Trace
+    private let traces: TraceRing
     private let loop: Loop
     private let link: CaptureLink
     private var changed: [TraceID] = []
 
-    /// Follows the stories of `trace` from now on.
-    init(_ source: Source, of trace: Trace, loop: Loop, log: EngineLog) throws(TLSError) {
+    /// Follows the traces of `traces` from now on.
+    init(_ source: Source, of traces: TraceRing, loop: Loop, log: EngineLog) throws(TLSError) {
         self.source = source
-        self.trace = trace
+        self.traces = traces
         self.loop = loop
         link = try CaptureLink(source.address, caFile: source.caFile, loop: loop)
         link.onTrouble = { log(.warning, "hep_capture: \($0); calls go on, and it is tried again") }
-        trace.onStep = { [weak self] in self?.note($0) }
+        traces.onStep = { [weak self] in self?.note($0) }
         link.start()
     }
 
@@ -45,7 +45,7 @@ final class StoryCapture: TurnEnding {
     /// Sends what there is, and follows no more.
     func end() {
         turnEnds()
-        trace.onStep = nil
+        traces.onStep = nil
         link.end()
     }
 
@@ -59,12 +59,12 @@ final class StoryCapture: TurnEnding {
         changed = []
         let clocks = SystemClock.wallMicroseconds() &- SystemClock.monotonicMilliseconds() &* 1000
         for id in ids {
-            guard let (story, steps) = trace.takeNewSteps(id) else { continue }
+            guard let (trace, steps) = traces.takeNewSteps(id) else { continue }
             for step in steps {
                 link.send(
                     HEPPacket(
                         time: clocks &+ step.time &* 1000 &+ Int64(step.order), agent: source.agent,
-                        correlationID: story.callID, line: step.line(of: story), json: step.json(of: story)))
+                        correlationID: trace.callID, line: step.line(of: trace), json: step.json(of: trace)))
             }
         }
     }
@@ -73,13 +73,13 @@ final class StoryCapture: TurnEnding {
 extension EngineCore {
     /// Begins, changes or ends the capture of calls, as the settings have it now.
     func openCapture() {
-        let source = StoryCapture.Source(settings)
+        let source = TraceCapture.Source(settings)
         guard source != capture?.source else { return }
         capture?.end()
         capture = nil
         guard let source else { return }
         do throws(TLSError) {
-            capture = try StoryCapture(source, of: trace, loop: delivery.loop, log: log)
+            capture = try TraceCapture(source, of: traces, loop: delivery.loop, log: log)
         } catch {
             log(.error, "hep_capture: \(error.message); check ca_file")
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-extension CallStory {
+extension CallTrace {
     /// What became of each phone in a few words: who rang, and why another one did not.
     public var summary: String {
         var fates: [(device: UInt8, fate: Fate)] = []
-        for line in lines where line.device != StoryLine.nobody {
+        for line in lines where line.device != TraceLine.nobody {
             if let index = fates.firstIndex(where: { $0.device == line.device }) {
                 fates[index].fate.take(line)
             } else {
@@ -35,14 +35,14 @@ extension CallStory {
         var hasRung = false
         var wasPushed = false
         var isAccepted = false
-        var lastFailure: StoryLine?
-        var refusal: StoryLine?
+        var lastFailure: TraceLine?
+        var refusal: TraceLine?
         var hasRegistered = false
         var isLate = false
-        var lastLeg: StoryLine?
-        var failedLeg: StoryLine?
+        var lastLeg: TraceLine?
+        var failedLeg: TraceLine?
 
-        mutating func take(_ line: StoryLine) {
+        mutating func take(_ line: TraceLine) {
             switch line.kind {
             case .pushed where line.pushEvent?.isNotice != true: wasPushed = true
             case .pushEnded where line.pushEvent?.isNotice != true:
@@ -63,7 +63,7 @@ extension CallStory {
     private func words(for fate: Fate, _ device: UInt8) -> String {
         let phone = phone(device)
         if fate.heard >= 200 && fate.heard < 300 { return "\(phone) answered" }
-        if StoryLine.isUnanswered(fate.heard) || fate.hasRung && fate.heard < 200 { return "\(phone) rang" }
+        if TraceLine.isUnanswered(fate.heard) || fate.hasRung && fate.heard < 200 { return "\(phone) rang" }
         if fate.heard >= 300 { return "\(phone) \(fate.hasRung ? "rang and " : "")declined (\(fate.heard))" }
         if fate.heard > 0 { return "\(phone) had the request (\(fate.heard)) and did not ring" }
         if case .failed(..<300)? = end?.how, fate.isAccepted {
@@ -96,7 +96,7 @@ extension PushEvent {
     var isNotice: Bool { self == .cancel || self == .missed || self == .answeredElsewhere }
 }
 
-extension CallStory {
+extension CallTrace {
     /// One value of a row, for JSON, RPC and consoles.
     public enum Value: Equatable, Sendable {
         case text(String)
@@ -162,7 +162,7 @@ extension CallStory {
         return row
     }
 
-    func row(of line: StoryLine) -> Row {
+    func row(of line: TraceLine) -> Row {
         var row: Row = [
             ("at_ms", .number(Int64(line.at))), ("text", .text(sentence(of: line))), ("what", .text(line.kind.name)),
         ]

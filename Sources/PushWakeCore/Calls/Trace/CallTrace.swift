@@ -2,16 +2,16 @@
 
 /// What happened to one request, in order: the answer to "why did the phone not ring?".
 ///
-/// A line is a packed fact; sentences are made when somebody asks. All that comes from packets is cut, and a story that
+/// A line is a packed fact; sentences are made when somebody asks. All that comes from packets is cut, and a trace that
 /// grows too long loses lines from its middle: how it began and how it ended matter most.
-public struct CallStory: Equatable, Sendable {
+public struct CallTrace: Equatable, Sendable {
     /// Lines kept at most, and how many of them are its first.
     public static let mostLines = 64
     static let firstLines = 24
     /// Devices that get a name, and texts kept.
     static let mostNames = 8
     static let mostTexts = 16
-    /// Bytes of a text from a packet, and of a name by which the story is found: B2BUAs and hidden topologies make long ones.
+    /// Bytes of a text from a packet, and of a name by which the trace is found: B2BUAs and hidden topologies make long ones.
     static let longestText = 128
     static let longestName = 512
 
@@ -28,9 +28,9 @@ public struct CallStory: Equatable, Sendable {
 
         public init(provider: Provider? = nil, app: String = "", token: String = "", instance: String = "") {
             self.provider = provider
-            self.app = StoryText.cut(app)
-            self.token = StoryText.cut(token)
-            self.instance = StoryText.cut(instance)
+            self.app = TraceText.cut(app)
+            self.token = TraceText.cut(token)
+            self.instance = TraceText.cut(instance)
         }
     }
 
@@ -42,45 +42,45 @@ public struct CallStory: Equatable, Sendable {
     public let from: String
     /// Monotonic milliseconds.
     public let startedAt: Int64
-    public private(set) var lines: [StoryLine] = []
+    public private(set) var lines: [TraceLine] = []
     /// Lines that are missing after the first `firstLines`.
     public private(set) var omitted = 0
     var names: [Name?] = []
     var texts: [String] = []
     /// What `takeNewSteps` has not given yet: lines at the end, and a bit for each name.
-    var untoldLines: UInt8 = 0
-    var untoldNames: UInt8 = 0
+    var unreportedLines: UInt8 = 0
+    var unreportedNames: UInt8 = 0
     /// `takeNewSteps` has said that there is such a request.
-    var isTold = false
+    var isReported = false
 
     /// Begins at `now` (monotonic milliseconds).
     public init(method: String, aor: String, callID: String, cseq: UInt32, from: String, now: Int64) {
-        self.method = StoryText.cut(method)
+        self.method = TraceText.cut(method)
         self.aor = Self.shown(aor)
         self.callID = Self.shown(callID)
         self.cseq = cseq
-        self.from = StoryText.cut(from)
+        self.from = TraceText.cut(from)
         startedAt = now
         lines.reserveCapacity(8)
     }
 
-    /// An AoR or a Call-ID as a story keeps it, and is found by it.
-    public static func shown(_ name: String) -> String { StoryText.cut(name, to: longestName) }
+    /// An AoR or a Call-ID as a trace keeps it, and is found by it.
+    public static func shown(_ name: String) -> String { TraceText.cut(name, to: longestName) }
 
     /// Gives a device a name; a later one replaces it.
     public mutating func name(_ device: Int, _ name: Name) {
         guard device >= 0, device < Self.mostNames else { return }
         while names.count <= device { names.append(nil) }
         names[device] = name
-        untoldNames |= 1 << UInt8(truncatingIfNeeded: device)
+        unreportedNames |= 1 << UInt8(truncatingIfNeeded: device)
     }
 
     /// Adds what happened at `now`.
     public mutating func append(_ note: CallNote, now: Int64) {
-        var line = StoryLine(note, at: offset(now))
+        var line = TraceLine(note, at: offset(now))
         switch note {
-        case .rung(_, _, let contact): line.text = keep(StoryText.address(contact))
-        case .announced(let node): line.text = keep(StoryText.cut(node))
+        case .rung(_, _, let contact): line.text = keep(TraceText.address(contact))
+        case .announced(let node): line.text = keep(TraceText.cut(node))
         case .notPushed(_, let reason): line.text = keep(reason.rawValue)
         case .gaveUp: line.flag = hasLegs
         case .pushed(let device, _):
@@ -116,13 +116,13 @@ public struct CallStory: Equatable, Sendable {
 
     /// Adds how a push ended.
     public mutating func append(_ answer: PushAnswer, device: Int, now: Int64) {
-        var line = StoryLine(answer, device: device, at: offset(now))
-        line.text = keep(StoryText.cut(answer.reason))
+        var line = TraceLine(answer, device: device, at: offset(now))
+        line.text = keep(TraceText.cut(answer.reason))
         append(line)
     }
 
     /// The text of a line; empty when it has none, or when the table was full.
-    func text(of line: StoryLine) -> String {
+    func text(of line: TraceLine) -> String {
         let index = Int(line.text) - 1
         return texts.indices.contains(index) ? texts[index] : ""
     }
@@ -151,20 +151,20 @@ public struct CallStory: Equatable, Sendable {
 
     private func offset(_ now: Int64) -> UInt32 { UInt32(clamping: now &- startedAt) }
 
-    private mutating func append(_ line: StoryLine) {
+    private mutating func append(_ line: TraceLine) {
         if lines.count == Self.mostLines {
             lines.remove(at: Self.firstLines)
             omitted += 1
         }
         lines.append(line)
-        if untoldLines < Self.mostLines { untoldLines += 1 }
+        if unreportedLines < Self.mostLines { unreportedLines += 1 }
     }
 
     /// "It sleeps" and "it is pushed" of one moment are one line.
-    private mutating func takeCause(of device: Int, at: UInt32) -> StoryLine? {
+    private mutating func takeCause(of device: Int, at: UInt32) -> TraceLine? {
         guard let last = lines.last, last.kind == .asleep || last.kind == .silent, last.index == device, last.at == at
         else { return nil }
-        if untoldLines > 0 { untoldLines -= 1 }
+        if unreportedLines > 0 { unreportedLines -= 1 }
         return lines.popLast()
     }
 

@@ -4,14 +4,14 @@ internal import PushWakeSystem
 
 /// Keeps the service manager informed from the engine's own loop: a loop that stands still is not heard, and the
 /// manager starts the engine anew.
-final class ServiceHeartbeat {
+final class SystemdWatchdog {
     /// Milliseconds until a manager that had no room is told again.
     private static let again: Int64 = 100
 
-    private let notifier: ServiceNotifier
+    private let notifier: SystemdNotifier
     private let loop: Loop
 
-    init(_ notifier: ServiceNotifier, loop: Loop) {
+    init(_ notifier: SystemdNotifier, loop: Loop) {
         self.notifier = notifier
         self.loop = loop
     }

@@ -5,7 +5,7 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeSystem
 
-extension EngineService {
+extension EngineServer {
     /// The store that nodes share, not connected yet; nil where this engine has one of its own.
     ///
     /// A server that is away keeps nobody from starting: calls go on without push until it is there.

@@ -7,7 +7,7 @@ internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// The engine: one loop that owns the store, the connections to the providers and the queue.
-public final class EngineService {
+public final class EngineServer {
     private let loop: Loop
     private let listener: EngineListener
     private let core: EngineCore
@@ -22,11 +22,11 @@ public final class EngineService {
     private var connections: [ObjectIdentifier: PeerConnection] = [:]
     private var signals: Signals?
     private var isEnding = false
-    private var signalsHeard = 0
+    private var signalsReceived = 0
     /// Milliseconds for pushes to end when the engine is told to; supervisors kill after two seconds.
-    private static let patience: Int64 = 1000
+    private static let shutdownTimeout: Int64 = 1000
     private var fastAGI: FastAGIServer?
-    private var http: HTTPService?
+    private var http: HTTPInterface?
     /// Nil for a store that writes nothing in groups.
     private var groups: GroupWriter?
     /// Nil when no phone is to be asked to register.
@@ -36,7 +36,7 @@ public final class EngineService {
     /// Nil where this engine has a store of its own.
     private let shared: ValkeyStore?
     /// Nil when nobody wants to know; a supervised engine is not what the service manager started.
-    private let heartbeat: ServiceHeartbeat?
+    private let heartbeat: SystemdWatchdog?
     private var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
 
     /// Opens the store, listens on the socket and reads the keys; a key that cannot be used is only logged.
@@ -57,8 +57,8 @@ public final class EngineService {
         } catch {
             throw EngineFailure(message: "\(error)")
         }
-        let notifier = isSupervised ? nil : ServiceNotifier.ofEnvironment()
-        heartbeat = notifier.map { [loop] in ServiceHeartbeat($0, loop: loop) }
+        let notifier = isSupervised ? nil : SystemdNotifier.ofEnvironment()
+        heartbeat = notifier.map { [loop] in SystemdWatchdog($0, loop: loop) }
         listener = try EngineListener(settings, loop: loop, log: log)
         let store = try Self.openStore(settings, log)
         do throws(StoreError) {
@@ -142,8 +142,8 @@ public final class EngineService {
 
     private func openHTTP(_ settings: Settings) {
         guard !settings.text(.httpListen).isEmpty else { return }
-        do throws(HTTPService.Failure) {
-            let service = try HTTPService(core, loop: loop, log: log)
+        do throws(HTTPInterface.Failure) {
+            let service = try HTTPInterface(core, loop: loop, log: log)
             service.storeLag = { [weak self] in self?.groups?.lag ?? 0 }
             log(.info, "HTTP listens on \(service.address)")
             http = service
@@ -181,13 +181,13 @@ public final class EngineService {
         heartbeat?.stopping()
         guard core.delivery.queued > 0 else { return end() }
         log(.notice, "the engine ends; \(core.delivery.queued) pushes have a second to end too")
-        waitForPushes(until: loop.now + Self.patience)
+        waitForPushes(until: loop.now + Self.shutdownTimeout)
     }
 
     /// A supervisor closes the input and sends a signal: only a second signal means at once.
     private func signalled() {
-        signalsHeard += 1
-        if signalsHeard > 1 { end() } else { stop() }
+        signalsReceived += 1
+        if signalsReceived > 1 { end() } else { stop() }
     }
 
     private func waitForPushes(until time: Int64) {
@@ -317,37 +317,37 @@ public final class EngineService {
 
 // MARK: Connections
 
-extension EngineService {
+extension EngineServer {
     /// Ends the engine with its supervisor.
     private final class ParentWatch: LoopSource {
-        weak var service: EngineService?
+        weak var server: EngineServer?
 
-        init(_ service: EngineService) { self.service = service }
+        init(_ server: EngineServer) { self.server = server }
 
         func ready(_ readiness: Loop.Readiness) {
-            guard let service, Descriptor.isAtEnd(0) else { return }
+            guard let server, Descriptor.isAtEnd(0) else { return }
             // It would be said at every turn.
-            service.loop.unwatch(0)
-            service.stop()
+            server.loop.unwatch(0)
+            server.stop()
         }
     }
 
     /// One connection of a PBX process or a shell.
     private final class PeerConnection: LoopSource {
         let peer: SocketPeer
-        weak var service: EngineService?
+        weak var server: EngineServer?
         private var isWaitingToWrite = false
         private var lastTurn: UInt64 = 0
 
-        init(_ peer: SocketPeer, _ service: EngineService) {
+        init(_ peer: SocketPeer, _ server: EngineServer) {
             self.peer = peer
-            self.service = service
+            self.server = server
         }
 
         func ready(_ readiness: Loop.Readiness) {
             if readiness.contains(.writable) { _ = peer.flush() }
-            if !readiness.isDisjoint(with: [.readable, .failed]) { service?.receive(on: self) }
-            service?.settle(self)
+            if !readiness.isDisjoint(with: [.readable, .failed]) { server?.receive(on: self) }
+            server?.updateWatch(self)
         }
 
         /// Messages to read now. A peer that had one in the last turn too may have many; of others one more read only
@@ -396,7 +396,7 @@ extension EngineService {
         }
     }
 
-    private func settle(_ connection: PeerConnection) {
+    private func updateWatch(_ connection: PeerConnection) {
         guard connection.peer.isClosed else { return connection.adjust(loop) }
         loop.unwatch(connection.peer.socket.descriptor)
         connections[ObjectIdentifier(connection.peer)] = nil

@@ -3,25 +3,25 @@
 import PushWakeCore
 import Testing
 
-/// A machine whose verbs all go into a story.
+/// A machine whose verbs all go into a trace.
 private struct Scene: ~Copyable {
     var machine: CallMachine
-    var story = CallStory(method: "INVITE", aor: "bob", callID: "a@b", cseq: 7, from: "sip:alice@example.com", now: 100)
+    var trace = CallTrace(method: "INVITE", aor: "bob", callID: "a@b", cseq: 7, from: "sip:alice@example.com", now: 100)
 
     init(_ devices: [CallDevice], policy: CallPolicy = CallPolicy()) {
         machine = CallMachine(event: .call, isCall: true, devices: devices, policy: policy, endsAt: 40_100)
         let providers: [Provider] = [.apns, .fcm]
         for index in devices.indices where devices[index].canBePushed {
-            story.name(
-                index, CallStory.Name(provider: providers[index % 2], app: "com.example", token: "abc123…wxyz"))
+            trace.name(
+                index, CallTrace.Name(provider: providers[index % 2], app: "com.example", token: "abc123…wxyz"))
         }
-        story.append(machine.start(now: 100), now: 100)
+        trace.append(machine.start(now: 100), now: 100)
     }
 
-    mutating func note(_ now: Int64, _ verbs: [CallVerb]) { story.append(verbs, now: now) }
+    mutating func note(_ now: Int64, _ verbs: [CallVerb]) { trace.append(verbs, now: now) }
 
     /// The lines as people read them.
-    var lines: [String] { story.lines.map { "+\($0.at) \(story.sentence(of: $0))" } }
+    var lines: [String] { trace.lines.map { "+\($0.at) \(trace.sentence(of: $0))" } }
 }
 
 private func sleeper(_ token: String, _ contacts: [CallContact] = []) -> CallDevice {
@@ -31,14 +31,14 @@ private func sleeper(_ token: String, _ contacts: [CallContact] = []) -> CallDev
 private let accepted = PushAnswer(event: .call, outcome: .accepted, httpStatus: 200, milliseconds: 43)
 private let home = CallContact(key: "sip:bob@192.0.2.7:5061;transport=tls;pn-prid=SECRETTOKEN", reach: .open)
 
-extension CallStory {
+extension CallTrace {
     fileprivate var sentences: [String] { lines.map(sentence(of:)) }
 }
 
-@Suite struct `Story of a call` {
+@Suite struct `Trace of a call` {
     @Test func `tells how a sleeping phone came to ring`() {
         var scene = Scene([sleeper("t")])
-        scene.story.append(accepted, device: 0, now: 143)
+        scene.trace.append(accepted, device: 0, now: 143)
         scene.note(143, scene.machine.pushEnded(device: 0, isAccepted: true, now: 143))
         scene.note(2230, scene.machine.registered(CallRegistration(tokens: ["t"], contact: home), now: 2230))
         scene.note(2290, scene.machine.progressed(leg: 1, status: 180, isFromPhone: true, now: 2290))
@@ -58,19 +58,19 @@ extension CallStory {
                 "+6400 phone 1 answers (200)",
                 "+6400 the request has ended: answered",
             ])
-        #expect(scene.story.summary == "phone 1 answered")
-        #expect(scene.story.introduction(of: 0) == "phone 1 is apns com.example, token abc123…wxyz")
+        #expect(scene.trace.summary == "phone 1 answered")
+        #expect(scene.trace.introduction(of: 0) == "phone 1 is apns com.example, token abc123…wxyz")
     }
 
     @Test func `says that an accepted push woke nobody`() {
         var scene = Scene([sleeper("t")])
-        scene.story.append(accepted, device: 0, now: 143)
+        scene.trace.append(accepted, device: 0, now: 143)
         scene.note(143, scene.machine.pushEnded(device: 0, isAccepted: true, now: 143))
         scene.note(40_100, scene.machine.tick(now: 40_100))
         scene.note(40_101, scene.machine.ended(.failed(480), now: 40_101))
-        let end = scene.story.end
+        let end = scene.trace.end
         #expect(end?.how == .timedOut && end?.at == 40_001)
-        #expect(scene.story.summary == "apns accepted the push and phone 1 did not register")
+        #expect(scene.trace.summary == "apns accepted the push and phone 1 did not register")
         let last = scene.lines.suffix(2)
         #expect(last.first == "+40001 phone 1 is pushed through apns (missed)")
     }
@@ -80,7 +80,7 @@ extension CallStory {
         let gone = PushAnswer(
             event: .call, outcome: .tokenGone, reason: "Unregistered", httpStatus: 410, milliseconds: 51,
             isBindingRemoved: true)
-        scene.story.append(gone, device: 0, now: 151)
+        scene.trace.append(gone, device: 0, now: 151)
         scene.note(151, scene.machine.pushEnded(device: 0, isAccepted: false, now: 151))
         let lines = scene.lines.suffix(3)
         #expect(
@@ -90,7 +90,7 @@ extension CallStory {
                 "+51 no push wakes phone 1: it has no contact that could be rung",
                 "+51 nobody is left to wait for: the best answer so far, or 480",
             ])
-        #expect(scene.story.summary == "no push reached phone 1: token-gone Unregistered")
+        #expect(scene.trace.summary == "no push reached phone 1: token-gone Unregistered")
     }
 
     @Test(arguments: [408, 487])
@@ -98,8 +98,8 @@ extension CallStory {
         var scene = Scene([CallDevice(contacts: [home])])
         scene.note(200, scene.machine.progressed(leg: 1, status: 180, isFromPhone: true, now: 200))
         scene.note(4200, scene.machine.progressed(leg: 1, status: status, isFromPhone: false, now: 4200))
-        #expect(scene.story.sentences.contains("phone 1 rang and nobody answered (\(status))"))
-        #expect(scene.story.summary == "phone 1 rang")
+        #expect(scene.trace.sentences.contains("phone 1 rang and nobody answered (\(status))"))
+        #expect(scene.trace.summary == "phone 1 rang")
     }
 
     @Test func `tells a silent phone from a sleeping one, and a replaced leg from a new one`() {
@@ -122,7 +122,7 @@ extension CallStory {
                 "+3000 the push to phone 1 is dropped if it has not left",
                 "+3000 no other phone is waited for",
             ])
-        #expect(scene.story.summary == "phone 1 registered, was rung and did not answer")
+        #expect(scene.trace.summary == "phone 1 registered, was rung and did not answer")
     }
 
     @Test(arguments: [
@@ -143,23 +143,23 @@ extension CallStory {
             "phone 1 was pushed a moment ago: the next push waits 4321 ms (ignore_same)"
         ),
         (
-            .putOff(device: 0, 4321, PushTurn.device(1).setting),
+            .putOff(device: 0, 4321, LimitKey.device(1).setting),
             "phone 1 had many pushes: the next push waits 4321 ms (device_pushes)"
         ),
         (
-            .putOff(device: 0, 4321, PushTurn.caller(1).setting),
+            .putOff(device: 0, 4321, LimitKey.caller(1).setting),
             "phone 1 has a caller who has caused many pushes: the next push waits 4321 ms (caller_pushes)"
         ),
         (
-            .putOff(device: 0, 4321, PushTurn.user(1).setting),
+            .putOff(device: 0, 4321, LimitKey.user(1).setting),
             "phone 1 has a user who had many pushes: the next push waits 4321 ms (aor_pushes)"
         ),
     ])
     func `sums up what one fact says about a phone`(note: CallNote, summary: String) {
-        var story = CallStory(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
-        story.append(note, now: 5)
-        #expect(story.summary == summary)
-        let sentence = story.sentences.first ?? ""
+        var trace = CallTrace(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
+        trace.append(note, now: 5)
+        #expect(trace.summary == summary)
+        let sentence = trace.sentences.first ?? ""
         #expect(!sentence.isEmpty && !sentence.contains("0 ms"))
     }
 
@@ -181,18 +181,18 @@ extension CallStory {
             ([.pushed(device: 0, .call)], "phone 1 did not register, and the provider has not answered the push"),
         ] as [([CallNote], String)])
     func `knows who answered when it can have been only one`(notes: [CallNote], summary: String) {
-        var story = CallStory(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
-        for note in notes { story.append(note, now: 0) }
-        story.append(.ended(.answered), now: 9)
-        #expect(story.summary == summary)
+        var trace = CallTrace(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
+        for note in notes { trace.append(note, now: 0) }
+        trace.append(.ended(.answered), now: 9)
+        #expect(trace.summary == summary)
     }
 
     @Test func `counts a push that only tells the end as no wake`() {
-        var story = CallStory(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
-        story.append(.rung(device: 0, leg: 1, contact: "sip:a@b"), now: 0)
-        story.append(.pushed(device: 0, .cancel), now: 5)
-        story.append(PushAnswer(event: .cancel, outcome: .accepted, milliseconds: 5), device: 0, now: 10)
-        #expect(story.summary == "phone 1 was rung and did not answer")
+        var trace = CallTrace(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
+        trace.append(.rung(device: 0, leg: 1, contact: "sip:a@b"), now: 0)
+        trace.append(.pushed(device: 0, .cancel), now: 5)
+        trace.append(PushAnswer(event: .cancel, outcome: .accepted, milliseconds: 5), device: 0, now: 10)
+        #expect(trace.summary == "phone 1 was rung and did not answer")
     }
 
     @Test(arguments: [
@@ -206,36 +206,36 @@ extension CallStory {
         ("sip:b\u{1B}[31mob@h\r\nst", "sip:b?[31mob@h??st"),
     ])
     func `shows an address without password, token or what a terminal would obey`(contact: String, shown: String) {
-        var story = CallStory(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
-        story.append(.rung(device: 0, leg: 1, contact: contact), now: 0)
-        let sentence = story.sentences.first
+        var trace = CallTrace(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
+        trace.append(.rung(device: 0, leg: 1, contact: contact), now: 0)
+        let sentence = trace.sentences.first
         #expect(sentence == "phone 1 is rung at \(shown) (leg 1)")
     }
 
     @Test func `loses lines from its middle when it grows too long, and says how many`() {
-        var story = CallStory(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
-        for index in 0..<1000 { story.append(.registered(device: index), now: Int64(index)) }
-        story.append(.ended(.cancelled), now: 2000)
-        #expect(story.lines.count == CallStory.mostLines)
-        #expect(story.omitted == 1001 - CallStory.mostLines)
-        let times = story.lines.map(\.at)
+        var trace = CallTrace(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
+        for index in 0..<1000 { trace.append(.registered(device: index), now: Int64(index)) }
+        trace.append(.ended(.cancelled), now: 2000)
+        #expect(trace.lines.count == CallTrace.mostLines)
+        #expect(trace.omitted == 1001 - CallTrace.mostLines)
+        let times = trace.lines.map(\.at)
         #expect(Array(times[..<24]) == Array(0..<24))
         #expect(times.last == 2000 && times[24] == 961)
-        let gap = story.rows()[24]
+        let gap = trace.rows()[24]
         #expect(gap[0].value == .number(961) && gap[1].value == .text("937 lines left out"))
     }
 
     @Test func `takes whatever a packet holds, cut`() {
         let long = String(repeating: "é", count: 100_000)
-        var story = CallStory(method: long, aor: long, callID: long, cseq: .max, from: long, now: .max)
+        var trace = CallTrace(method: long, aor: long, callID: long, cseq: .max, from: long, now: .max)
         for index in 0..<300 {
-            story.append(.rung(device: index * 7, leg: index * 1000, contact: "sip:\(index)\(long)"), now: .min)
-            story.append(
+            trace.append(.rung(device: index * 7, leg: index * 1000, contact: "sip:\(index)\(long)"), now: .min)
+            trace.append(
                 PushAnswer(event: .call, outcome: .rejected, reason: long, httpStatus: -1, milliseconds: .min),
                 device: -5, now: 0)
-            story.name(index, CallStory.Name(provider: .fcm, app: long, token: "…", instance: long))
+            trace.name(index, CallTrace.Name(provider: .fcm, app: long, token: "…", instance: long))
         }
-        let rows = [story.header(now: .min)] + story.rows()
+        let rows = [trace.header(now: .min)] + trace.rows()
         let bytes = rows.joined().reduce(0) { sum, field in
             guard case .text(let text) = field.value else { return sum + 8 }
             return sum + text.utf8.count
@@ -244,14 +244,14 @@ extension CallStory {
     }
 
     @Test func `gives machines each fact under a name of its own`() {
-        var story = CallStory(method: "INVITE", aor: "bob", callID: "a@b", cseq: 3, from: "sip:al@x", now: 1000)
-        story.name(0, CallStory.Name(provider: .fcm, app: "app", token: "abc…", instance: "1"))
-        story.append(.silent(device: 0, 1500), now: 2500)
-        story.append(.pushed(device: 0, .call), now: 2500)
-        story.append(
+        var trace = CallTrace(method: "INVITE", aor: "bob", callID: "a@b", cseq: 3, from: "sip:al@x", now: 1000)
+        trace.name(0, CallTrace.Name(provider: .fcm, app: "app", token: "abc…", instance: "1"))
+        trace.append(.silent(device: 0, 1500), now: 2500)
+        trace.append(.pushed(device: 0, .call), now: 2500)
+        trace.append(
             PushAnswer(event: .call, outcome: .rejected, reason: "Bad", httpStatus: 400, milliseconds: 7), device: 0,
             now: 2507)
-        func plain(_ row: CallStory.Row) -> [String] {
+        func plain(_ row: CallTrace.Row) -> [String] {
             row.filter { $0.name != "text" }.map { field in
                 switch field.value {
                 case .text(let text): "\(field.name)=\(text)"
@@ -259,7 +259,7 @@ extension CallStory {
                 }
             }
         }
-        let rows = story.rows().map(plain)
+        let rows = trace.rows().map(plain)
         #expect(
             rows == [
                 ["at_ms=0", "what=phone", "phone=1", "provider=fcm", "app=app", "token=abc…", "instance=1"],
@@ -269,7 +269,7 @@ extension CallStory {
                     "reason=Bad", "http_status=400", "ms=7",
                 ],
             ])
-        let header = plain(story.header(now: 5600))
+        let header = plain(trace.header(now: 5600))
         #expect(
             header == [
                 "started_ago=4", "method=INVITE", "aor=bob", "from=sip:al@x", "call_id=a@b", "cseq=3", "end=",

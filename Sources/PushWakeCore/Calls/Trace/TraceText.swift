@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// Makes text from packets fit for a story: short, printable, and without tokens or passwords.
-enum StoryText {
+/// Makes text from packets fit for a trace: short, printable, and without tokens or passwords.
+enum TraceText {
     /// Bytes of a contact that are looked at.
     private static let longestContact = 384
 
     /// At most so many bytes of it.
-    static func cut(_ text: String, to most: Int = CallStory.longestText) -> String {
+    static func cut(_ text: String, to most: Int = CallTrace.longestText) -> String {
         guard text.utf8.count > most else { return text }
         return String(decoding: text.utf8.prefix(most), as: UTF8.self)
     }
@@ -80,9 +80,9 @@ enum StoryText {
     }
 }
 
-extension CallStory {
+extension CallTrace {
     /// One line in plain words.
-    public func sentence(of line: StoryLine) -> String {
+    public func sentence(of line: TraceLine) -> String {
         let phone = phone(line.device)
         return PrintableText.cleaned(
             line.pushEvent != nil ? pushSentence(line, phone) : legSentence(line, phone) ?? waitSentence(line, phone))
@@ -102,7 +102,7 @@ extension CallStory {
 
     /// What a device is called in sentences.
     func phone(_ device: UInt8) -> String {
-        device == StoryLine.nobody ? "a phone" : "phone \(Int(device) + 1)"
+        device == TraceLine.nobody ? "a phone" : "phone \(Int(device) + 1)"
     }
 
     /// The provider of a device by name.
@@ -111,7 +111,7 @@ extension CallStory {
         return (names.indices.contains(index) ? names[index]?.provider?.name : nil) ?? "the provider"
     }
 
-    private func pushSentence(_ line: StoryLine, _ phone: String) -> String {
+    private func pushSentence(_ line: TraceLine, _ phone: String) -> String {
         let event = line.pushEvent?.name ?? ""
         guard let outcome = line.outcome else {
             let way = "pushed through \(provider(line.device)) (\(event))"
@@ -131,7 +131,7 @@ extension CallStory {
             + (line.flag ? "; its binding is removed" : "")
     }
 
-    private func legSentence(_ line: StoryLine, _ phone: String) -> String? {
+    private func legSentence(_ line: TraceLine, _ phone: String) -> String? {
         let status = line.status
         return switch line.kind {
         case .rung:
@@ -141,7 +141,7 @@ extension CallStory {
         case .progressed where status < 101: "\(phone) has the request (\(status))"
         case .progressed where status < 200: "\(phone) rings (\(status))"
         case .progressed where status < 300: "\(phone) answers (\(status))"
-        case .progressed where StoryLine.isUnanswered(line.status): "\(phone) rang and nobody answered (\(status))"
+        case .progressed where TraceLine.isUnanswered(line.status): "\(phone) rang and nobody answered (\(status))"
         case .progressed where status < 400: "\(phone) forwards to another number (\(status))"
         case .progressed: "\(phone) declines (\(status))"
         case .legFailed where line.status == DeviceState.isMerged:
@@ -151,7 +151,7 @@ extension CallStory {
         }
     }
 
-    private func waitSentence(_ line: StoryLine, _ phone: String) -> String {
+    private func waitSentence(_ line: TraceLine, _ phone: String) -> String {
         switch line.kind {
         case .awake:
             let isOpen = line.detail == CallContact.Reach.open.rawValue
@@ -162,7 +162,7 @@ extension CallStory {
             return "\(phone) \(isBound ? "cannot be pushed for this" : "has no push binding")"
         case .delayed: return "\(phone) is pushed in \(line.milliseconds) ms unless it answers (pn-timeout)"
         case .putOff:
-            let setting = PushTurn.Setting(rawValue: line.detail) ?? .ignoreSame
+            let setting = LimitKey.Setting(rawValue: line.detail) ?? .ignoreSame
             return "\(phone) \(setting.words): the next push waits \(line.milliseconds) ms (\(setting.name))"
         case .notPushed: return "\(phone) is not pushed: \(text(of: line))"
         case .silent: return "\(phone) has been silent for \(line.milliseconds) ms"
@@ -176,7 +176,7 @@ extension CallStory {
         case .announced: return "a phone has registered at \(text(of: line))"
         case .unregistered: return "\(phone) unregisters"
         case .told: return "the caller hears \(line.status)"
-        case .held: return "the request is held for up to \(StoryText.duration(Int64(line.milliseconds)))"
+        case .held: return "the request is held for up to \(TraceText.duration(Int64(line.milliseconds)))"
         case .copied: return "the same request comes again"
         case .resumed: return "the engine was started anew and goes on with the request"
         case .late: return "\(phone) comes after the end"
@@ -186,7 +186,7 @@ extension CallStory {
                 ? "no other phone is waited for"
                 : "nobody is left to wait for: the best answer so far, or \(line.status)"
         case .continued:
-            let time = StoryText.duration(Int64(line.milliseconds))
+            let time = TraceText.duration(Int64(line.milliseconds))
             return "the request goes elsewhere; phones that wake within \(time) still ring"
         case .ended: return "the request has ended: \(line.end?.name ?? "")"
         case .pushed, .pushEnded, .rung, .resent, .progressed, .legFailed: return line.kind.name

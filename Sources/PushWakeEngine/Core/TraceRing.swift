@@ -12,16 +12,16 @@ struct TraceID: Equatable {
     static let none = TraceID(sequence: 0)
 }
 
-/// The stories of the last requests, in a ring: the oldest gives way.
+/// The traces of the last requests, in a ring: the oldest gives way.
 ///
 /// A request of one phone that is pushed, registers and answers takes about 1 kB; one that does its worst takes 7 kB.
 /// Nothing is put into words before somebody asks.
-final class Trace {
+final class TraceRing {
     /// Requests that are remembered.
     static let capacity = 10_000
 
     private struct Entry {
-        var story: CallStory
+        var trace: CallTrace
         let callKey: NameKey
         let aorKey: NameKey
         /// The request before it with the same Call-ID, and with the same AoR; 0 for none.
@@ -38,7 +38,7 @@ final class Trace {
 
         init(_ name: String) {
             whole = name.hashValue
-            let kept = CallStory.shown(name)
+            let kept = CallTrace.shown(name)
             shown = kept.utf8.count == name.utf8.count ? whole : kept.hashValue
         }
 
@@ -50,15 +50,15 @@ final class Trace {
     private let capacity: Int
     private var entries: [Entry] = []
     private var last: UInt64 = 0
-    /// Steps of all stories since the start.
+    /// Steps of all traces since the start.
     private(set) var changes: UInt64 = 0
     /// The newest request of each Call-ID and AoR, by hash: Swift's has a seed that no caller knows.
     private var newestByCall: [Int: UInt64] = [:]
     private var newestByAoR: [Int: UInt64] = [:]
-    /// A story goes on; nil where nobody follows them.
+    /// A trace goes on; nil where nobody follows them.
     var onStep: ((TraceID) -> Void)?
 
-    init(capacity: Int = Trace.capacity) { self.capacity = max(capacity, 1) }
+    init(capacity: Int = TraceRing.capacity) { self.capacity = max(capacity, 1) }
 
     /// Requests remembered now.
     var count: Int { entries.count }
@@ -70,7 +70,7 @@ final class Trace {
         if entries.count == capacity { forgetOldest() }
         last += 1
         let entry = Entry(
-            story: CallStory(method: method, aor: aor, callID: callID, cseq: cseq, from: from, now: now),
+            trace: CallTrace(method: method, aor: aor, callID: callID, cseq: cseq, from: from, now: now),
             callKey: callKey, aorKey: aorKey,
             callBefore: newestByCall.updateValue(last, forKey: callKey.shown) ?? 0,
             aorBefore: newestByAoR.updateValue(last, forKey: aorKey.shown) ?? 0, changedAt: 0)
@@ -83,14 +83,14 @@ final class Trace {
     /// Something has happened to it.
     func note(_ id: TraceID, _ note: CallNote, now: Int64) {
         guard isKept(id.sequence) else { return }
-        entries[index(of: id.sequence)].story.append(note, now: now)
+        entries[index(of: id.sequence)].trace.append(note, now: now)
         hasChanged(id)
     }
 
     /// The machine has answered an event with these verbs.
     func note(_ id: TraceID, _ verbs: [CallVerb], now: Int64) {
         guard isKept(id.sequence), !verbs.isEmpty else { return }
-        entries[index(of: id.sequence)].story.append(verbs, now: now)
+        entries[index(of: id.sequence)].trace.append(verbs, now: now)
         hasChanged(id)
     }
 
@@ -106,10 +106,10 @@ final class Trace {
         _ id: TraceID, device: Int, provider: Provider? = nil, app: String = "", token: String = "", instance: String
     ) {
         guard isKept(id.sequence), provider != nil || !instance.isEmpty else { return }
-        let name = CallStory.Name(
+        let name = CallTrace.Name(
             provider: provider, app: app, token: EngineLog.shortened(token),
             instance: Self.shortened(instance: instance))
-        entries[index(of: id.sequence)].story.name(device, name)
+        entries[index(of: id.sequence)].trace.name(device, name)
     }
 
     /// A push for one of its devices has ended.
@@ -118,7 +118,7 @@ final class Trace {
         let answer = PushAnswer(
             event: result.event, outcome: result.outcome, reason: result.reason, httpStatus: result.httpStatus,
             milliseconds: result.microseconds / 1000, isBindingRemoved: result.isBindingRemoved)
-        entries[index(of: id.sequence)].story.append(answer, device: device, now: now)
+        entries[index(of: id.sequence)].trace.append(answer, device: device, now: now)
         hasChanged(id)
     }
 
@@ -133,17 +133,17 @@ final class Trace {
         find(name, limit: limit).map { entries[index(of: $0.sequence)].changedAt }.max() ?? 0
     }
 
-    /// The story of a request; nil when it is forgotten.
-    func story(of id: TraceID) -> CallStory? {
-        isKept(id.sequence) ? entries[index(of: id.sequence)].story : nil
+    /// The trace of a request; nil when it is forgotten.
+    func trace(of id: TraceID) -> CallTrace? {
+        isKept(id.sequence) ? entries[index(of: id.sequence)].trace : nil
     }
 
-    /// The story with what is new in it since this was asked last; nil when it is forgotten.
-    func takeNewSteps(_ id: TraceID) -> (story: CallStory, steps: [CallStory.Step])? {
+    /// The trace with what is new in it since this was asked last; nil when it is forgotten.
+    func takeNewSteps(_ id: TraceID) -> (trace: CallTrace, steps: [CallTrace.Step])? {
         guard isKept(id.sequence) else { return nil }
         let place = index(of: id.sequence)
-        let steps = entries[place].story.takeNewSteps()
-        return (entries[place].story, steps)
+        let steps = entries[place].trace.takeNewSteps()
+        return (entries[place].trace, steps)
     }
 
     /// The newest requests, the newest first.
@@ -155,15 +155,15 @@ final class Trace {
     /// Requests with this Call-ID, the newest first; when there are none, those for this AoR. A name too long to be kept may
     /// also be given as it is shown.
     func find(_ name: String, limit: Int) -> [TraceID] {
-        let shown = CallStory.shown(name)
+        let shown = CallTrace.shown(name)
         let key = NameKey(name)
         for isWhole in [true, false] {
             let calls = walk(from: newestByCall[key.shown], limit) { entry in
-                (entry.callKey.isMeant(by: key, isWhole) && entry.story.callID == shown, entry.callBefore)
+                (entry.callKey.isMeant(by: key, isWhole) && entry.trace.callID == shown, entry.callBefore)
             }
             guard calls.isEmpty else { return calls }
             let others = walk(from: newestByAoR[key.shown], limit) { entry in
-                (entry.aorKey.isMeant(by: key, isWhole) && entry.story.aor == shown, entry.aorBefore)
+                (entry.aorKey.isMeant(by: key, isWhole) && entry.trace.aor == shown, entry.aorBefore)
             }
             guard others.isEmpty else { return others }
         }

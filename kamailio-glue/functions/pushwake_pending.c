@@ -24,19 +24,19 @@
 /* When memory is short one search follows another. */
 #define PW_SEARCH_AGAIN_MS 10000
 
-typedef struct pw_unread_list {
+typedef struct pw_pending_list {
 	gen_lock_t lock;
 	int count;
 	int is_short;       /* contacts of other nodes have come for which there was no room */
 	time_t short_since; /* last_modified of the first of this node for which there was none; 0: there was room */
 	int table_count;
 	str *tables[PW_MOST_TABLES]; /* usrloc's own, as in the entries */
-	pw_unread_t *first;
-	pw_unread_t *last;
-	pw_unread_t *buckets[PW_BUCKETS];
-} pw_unread_list_t;
+	pw_pending_t *first;
+	pw_pending_t *last;
+	pw_pending_t *buckets[PW_BUCKETS];
+} pw_pending_list_t;
 
-static pw_unread_list_t *list = NULL;
+static pw_pending_list_t *list = NULL;
 
 /* Of the supervisor's process. */
 static struct {
@@ -49,7 +49,7 @@ static struct {
 	int size;
 } search;
 
-int pw_unread_init(void)
+int pw_pending_init(void)
 {
 	list = shm_malloc(sizeof(*list));
 	if(list == NULL) {
@@ -60,14 +60,14 @@ int pw_unread_init(void)
 	return lock_init(&list->lock) == NULL ? -1 : 0;
 }
 
-static pw_unread_t **bucket_of(const str *ruid)
+static pw_pending_t **bucket_of(const str *ruid)
 {
 	return &list->buckets[ruid->len > 0 ? get_hash1_raw(ruid->s, ruid->len) % PW_BUCKETS : 0];
 }
 
-static pw_unread_t *find(const str *aor, const str *ruid)
+static pw_pending_t *find(const str *aor, const str *ruid)
 {
-	pw_unread_t *entry = *bucket_of(ruid);
+	pw_pending_t *entry = *bucket_of(ruid);
 
 	while(entry != NULL && !(STR_EQ(entry->ruid, *ruid) && STR_EQ(entry->aor, *aor))) {
 		entry = entry->same_bucket;
@@ -75,9 +75,9 @@ static pw_unread_t *find(const str *aor, const str *ruid)
 	return entry;
 }
 
-static pw_unread_t *entry_new(str *table, const str *aor, const str *ruid)
+static pw_pending_t *entry_new(str *table, const str *aor, const str *ruid)
 {
-	pw_unread_t *entry = shm_malloc(sizeof(*entry) + aor->len + ruid->len + 2);
+	pw_pending_t *entry = shm_malloc(sizeof(*entry) + aor->len + ruid->len + 2);
 	char *at = (char *)(entry + 1);
 
 	if(entry != NULL) {
@@ -100,9 +100,9 @@ static void learn_table(str *table)
 	}
 }
 
-static void link_entry(pw_unread_t *entry, int at_front)
+static void link_entry(pw_pending_t *entry, int at_front)
 {
-	pw_unread_t **bucket = bucket_of(&entry->ruid);
+	pw_pending_t **bucket = bucket_of(&entry->ruid);
 
 	entry->same_bucket = *bucket;
 	*bucket = entry;
@@ -121,7 +121,7 @@ static void link_entry(pw_unread_t *entry, int at_front)
 /* `modified`: of a contact of this node; 0 for one of another. */
 static void add(str *table, const str *aor, const str *ruid, time_t modified)
 {
-	pw_unread_t *entry = NULL;
+	pw_pending_t *entry = NULL;
 	int is_new, is_first_left_out = 0;
 
 	lock_get(&list->lock);
@@ -150,12 +150,12 @@ static void add(str *table, const str *aor, const str *ruid, time_t modified)
 	}
 }
 
-void pw_unread_add(const ucontact_t *contact)
+void pw_pending_add(const ucontact_t *contact)
 {
 	add(contact->domain, contact->aor, &contact->ruid, contact->server_id != server_id ? 0 : contact->last_modified);
 }
 
-void pw_unread_add_all(const str *table, const str *aor, const pw_contacts_t *contacts)
+void pw_pending_add_all(const str *table, const str *aor, const pw_contacts_t *contacts)
 {
 	udomain_t *domain;
 	int i;
@@ -168,9 +168,9 @@ void pw_unread_add_all(const str *table, const str *aor, const pw_contacts_t *co
 	}
 }
 
-pw_unread_t *pw_unread_take(void)
+pw_pending_t *pw_pending_take(void)
 {
-	pw_unread_t *entry, **at;
+	pw_pending_t *entry, **at;
 
 	lock_get(&list->lock);
 	entry = list->first;
@@ -186,7 +186,7 @@ pw_unread_t *pw_unread_take(void)
 	return entry;
 }
 
-void pw_unread_put_back(pw_unread_t *entry)
+void pw_pending_put_back(pw_pending_t *entry)
 {
 	int is_known;
 
@@ -201,7 +201,7 @@ void pw_unread_put_back(pw_unread_t *entry)
 	}
 }
 
-int pw_unread_any(void)
+int pw_pending_any(void)
 {
 	return list->first != NULL;
 }
@@ -249,7 +249,7 @@ static void add_found(str *ruid, unsigned int aorhash)
 			continue;
 		}
 		if(is_searched(contact)) {
-			pw_unread_add(contact);
+			pw_pending_add(contact);
 			search.found++;
 		}
 		aor = record->aor;
@@ -291,7 +291,7 @@ static void end_search(void)
 	search.portion = 0;
 }
 
-int pw_unread_search(void)
+int pw_pending_search(void)
 {
 	if(search.portion == 0) {
 		/* a table that is in the database alone has no slots */

@@ -5,7 +5,7 @@ private import CLinux
 /// Tells the service manager that started this process how it is: sd_notify(3) without its library.
 ///
 /// Never waits: a manager that does not read costs the message and no time.
-public final class ServiceNotifier {
+public final class SystemdNotifier {
     /// What there is to tell.
     public enum State: String, Sendable {
         case ready = "READY=1"
@@ -41,11 +41,11 @@ public final class ServiceNotifier {
 
     /// What the manager has put into the environment (NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID); nil when nobody
     /// wants to be told.
-    public static func ofEnvironment() -> ServiceNotifier? {
+    public static func ofEnvironment() -> SystemdNotifier? {
         guard let socket = variable("NOTIFY_SOCKET") else { return nil }
         let isForUs = variable("WATCHDOG_PID").map { $0 == "\(getpid())" } ?? true
         let microseconds = isForUs ? variable("WATCHDOG_USEC").flatMap { Int64($0) } : nil
-        return ServiceNotifier(socket: socket, watchdog: microseconds.flatMap { $0 >= 1000 ? $0 / 1000 : nil })
+        return SystemdNotifier(socket: socket, watchdog: microseconds.flatMap { $0 >= 1000 ? $0 / 1000 : nil })
     }
 
     /// Whether the manager has it now.

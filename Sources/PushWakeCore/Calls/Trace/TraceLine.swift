@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// One fact of a request's story in 20 bytes; its text, if it has one, stands in the story's table.
-public struct StoryLine: Equatable, Sendable {
+/// One fact of a request's trace in 20 bytes; its text, if it has one, stands in the trace's table.
+public struct TraceLine: Equatable, Sendable {
     /// What happened.
     public enum Kind: UInt8, Sendable {
         case awake, asleep, plain, delayed, putOff, notPushed, silent, pushed, pushEnded, pushFailed, pushRetried,
@@ -58,18 +58,18 @@ public struct StoryLine: Equatable, Sendable {
     public internal(set) var leg: UInt16 = 0
     /// The leg that this one replaces; 0 for none.
     public internal(set) var replacedLeg: UInt16 = 0
-    /// Place in the story's texts from 1; 0 for none.
+    /// Place in the trace's texts from 1; 0 for none.
     var text: UInt8 = 0
     public internal(set) var kind: Kind
-    var device = StoryLine.nobody
+    var device = TraceLine.nobody
     /// Raw value of the push's `PushEvent`.
     var event: UInt8 = 0
-    /// Raw value: `Reach` of `awake`, `PushTurn.Setting` of `putOff`, `Kind` of what a push came of, `Outcome` of its end, and so on.
+    /// Raw value: `Reach` of `awake`, `LimitKey.Setting` of `putOff`, `Kind` of what a push came of, `Outcome` of its end, and so on.
     var detail: UInt8 = 0
     /// The binding is gone with the push; the contact of `pushFailed` is rung; at `gaveUp` legs are still out.
     var flag = false
 
-    /// Packs a note; the story adds what is text.
+    /// Packs a note; the trace adds what is text.
     init(_ note: CallNote, at: UInt32) {
         self.at = at
         kind = .ended
