@@ -62,8 +62,7 @@ public enum APNsResponse {
         let action = table[reason] ?? action(forStatus: response.status)
         var verdict = verdict(action, reason: reason.isEmpty ? "HTTP \(response.status)" : shortened(reason), body)
         if case .retry(let pause) = verdict.next, let wait = RetryAfter.milliseconds(response, now: now) {
-            // 429 is about one token; 503 is about the service.
-            verdict.next = response.status == 503 ? .hold(max(pause, wait)) : .retry(after: max(pause, wait))
+            verdict.next = .retry(after: max(pause, wait))
         }
         return verdict
     }

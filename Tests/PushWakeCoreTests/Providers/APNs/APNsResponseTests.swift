@@ -88,18 +88,6 @@ import Testing
         #expect(APNsResponse.verdict(HTTPResponse(status: status), nil).outcome == outcome)
     }
 
-    @Test(arguments: ["ServiceUnavailable", "Shutdown", "SomethingNew"])
-    func `holds all pushes for as long as a service that is out of order says`(reason: String) {
-        let body = JSONValue.object([.init("reason", .string(reason))])
-        func verdict(_ status: Int) -> Verdict {
-            APNsResponse.verdict(
-                HTTPResponse(status: status, headers: [.init(name: "retry-after", value: "4")]), body)
-        }
-        #expect(verdict(503).next == .hold(4000) && verdict(503).outcome == .unavailable)
-        // That is about one token.
-        #expect(verdict(429).next == .retry(after: 4000))
-    }
-
     @Test func `is accepted with 200 whatever the body`() {
         #expect(APNsResponse.verdict(HTTPResponse(status: 200), nil) == Verdict(.accepted))
         #expect(verdict(200, "BadDeviceToken") == Verdict(.accepted))
