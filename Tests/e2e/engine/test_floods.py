@@ -73,7 +73,7 @@ def test_a_connection_that_says_nothing_does_not_stay(server, fastagi):
 def test_a_channel_that_gives_no_answer_does_not_stay(server, fastagi):
     with socket.create_connection(("127.0.0.1", fastagi), timeout=20) as channel:
         channel.sendall(b"agi_request: agi://h/wake?aor=nobody\n\n")
-        assert channel.recv(100).startswith(b"GET FULL VARIABLE")
+        assert channel.recv(1000).startswith(b"GET FULL VARIABLE")
         begin = time.monotonic()
         assert channel.recv(10) == b""
         assert 8 < time.monotonic() - begin < 15

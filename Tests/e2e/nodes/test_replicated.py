@@ -108,8 +108,8 @@ def test_what_does_not_fit_is_found_when_the_engine_is_back(node, wire):
     last = f"many{ROOM + 999}"
     with stopped(node.engine_pid()):
         other.replicate(users)
-        node.wait_log("read from usrloc later")
+        node.wait_log("looked for in usrloc later")
     wait_until("the last is known", lambda: is_bound(node, last), 120, 0.5)
     node.wait_log("usrloc was searched", f"{ROOM + 1000} contacts", seconds=60)
     wait_until("all are known", lambda: node.counter("bindings") == ROOM + 1000, 30, 0.2)
-    assert node.log_text().count("read from usrloc later") == 1
+    assert node.log_text().count("looked for in usrloc later") == 1
