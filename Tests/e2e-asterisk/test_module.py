@@ -34,9 +34,9 @@ def children(pid):
 
 
 def poll_limits(pid):
-    """For each thread that waits in poll() for two descriptors: for how many milliseconds at most."""
+    """For each thread that waits in poll() for three descriptors: for how many milliseconds at most."""
     calls = [task.joinpath("syscall").read_text().split() for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
-    return [int(call[3], 16) for call in calls if call[0] == "7" and call[2] == "0x2"]
+    return [int(call[3], 16) for call in calls if call[0] == "7" and call[2] == "0x3"]
 
 
 def load_and_unload(asterisk, times):

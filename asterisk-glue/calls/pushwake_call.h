@@ -288,6 +288,9 @@ void pushwake__devstates_ask_again(int is_probe);
 /*! Whether there are such. */
 int pushwake__devstates_unknown(void);
 
+/*! \brief Becomes readable when a state is unknown anew; whoever waits for it reads it empty. */
+int pushwake__devstates_fd(void);
+
 /* ---- pushwake_carrier.c */
 
 /*!

@@ -9,6 +9,8 @@
  */
 #include "asterisk.h"
 
+#include <sys/eventfd.h>
+
 #include "asterisk/astobj2.h"
 #include "asterisk/devicestate.h"
 #include "asterisk/logger.h"
@@ -30,6 +32,9 @@ static struct ao2_container *renamed;
 
 /*! AoRs that nobody could be asked about, since no engine answered: queues go by what they were told last. */
 static struct ao2_container *unknown;
+
+/*! Readable when there is a new one of these, as the supervisor may sleep. */
+static int unknown_fd = -1;
 
 struct renamed_aor {
 	char *endpoint;
@@ -136,12 +141,18 @@ int pushwake__devstates_unknown(void)
 	return ao2_container_count(unknown) > 0;
 }
 
+int pushwake__devstates_fd(void)
+{
+	return unknown_fd;
+}
+
 static void keep_unknown(const char *aor)
 {
 	ao2_lock(unknown);
 	ast_str_container_remove(unknown, aor);
 	ast_str_container_add(unknown, aor);
 	ao2_unlock(unknown);
+	eventfd_write(unknown_fd, 1);
 }
 
 /*! Whether pushes wake phones of an AoR that has none that is there. */
@@ -177,7 +188,8 @@ int pushwake__devstate_start(void)
 {
 	unknown = ast_str_container_alloc(BUCKETS);
 	renamed = ao2_container_alloc_hash(AO2_ALLOC_OPT_LOCK_MUTEX, 0, BUCKETS, renamed_aor_hash_fn, NULL, renamed_aor_cmp_fn);
-	if (!unknown || !renamed || ast_devstate_prov_add(PUSHWAKE__DEVICE, device_state)) {
+	unknown_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (unknown_fd < 0 || !unknown || !renamed || ast_devstate_prov_add(PUSHWAKE__DEVICE, device_state)) {
 		return -1;
 	}
 	router = stasis_message_router_create(ast_device_state_topic_all());
@@ -196,4 +208,8 @@ void pushwake__devstate_stop(void)
 	ao2_cleanup(unknown);
 	renamed = NULL;
 	unknown = NULL;
+	if (unknown_fd >= 0) {
+		close(unknown_fd);
+		unknown_fd = -1;
+	}
 }

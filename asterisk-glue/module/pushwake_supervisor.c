@@ -91,10 +91,12 @@ static int pause_ms(struct timeval resumed, struct timeval probed)
 
 static void *run(void *data)
 {
-	struct pollfd fds[2] = { { .events = POLLIN }, { .events = POLLIN } };
+	struct pollfd fds[3] = { { .events = POLLIN }, { .events = POLLIN }, { .events = POLLIN } };
 	struct timeval resumed = { 0, 0 }, probed = ast_tvnow();
+	eventfd_t count;
 
 	fds[0].fd = stop_fd;
+	fds[2].fd = pushwake__devstates_fd();
 	for (;;) {
 		pushwake_supervisor_process(supervisor);
 		__atomic_store_n(&engine_pid, pushwake_supervisor_engine_pid(supervisor), __ATOMIC_RELEASE);
@@ -107,9 +109,12 @@ static void *run(void *data)
 			probed = ast_tvnow();
 		}
 		fds[1].fd = pushwake_supervisor_fd(supervisor);
-		poll(fds, 2, pause_ms(resumed, probed));
+		poll(fds, 3, pause_ms(resumed, probed));
 		if (fds[0].revents) {
 			return NULL;
+		}
+		if (fds[2].revents) {
+			eventfd_read(fds[2].fd, &count);
 		}
 	}
 }

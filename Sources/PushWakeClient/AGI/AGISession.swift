@@ -246,14 +246,17 @@ extension AGISession {
     /// dials what its AoR has. `&`, `,` and `|` would end an argument of Dial(), `/` the resource.
     private func dial(_ contact: String) -> String {
         let user = String(aor.prefix { $0 != "@" })
-        guard !user.isEmpty, Self.isSafe(user) else { return "" }
+        guard !user.isEmpty, Self.isSafe(user, upTo: .max) else { return "" }
         guard !contact.isEmpty else { return "PJSIP/\(user)" }
         let bare = Binding.withoutPushParameters(contact)
         return Self.isSafe(bare) && bare.utf8.count < 400 ? "PJSIP/\(user)/\(bare)" : "PJSIP/\(user)"
     }
 
-    private static func isSafe(_ text: String) -> Bool {
-        text.utf8.allSatisfy { byte in byte > 0x20 && byte < 0x7F && !"&,|\"\\/^{}$()".utf8.contains(byte) }
+    /// The name of an endpoint may have letters of any language, a URI has none beyond ASCII.
+    private static func isSafe(_ text: String, upTo last: UInt8 = 0x7E) -> Bool {
+        text.utf8.allSatisfy { byte in
+            byte > 0x20 && byte != 0x7F && byte <= last && !"&,|\"\\/^{}$()".utf8.contains(byte)
+        }
     }
 
     private static func set(_ name: String, _ value: String) -> String {

@@ -10,13 +10,17 @@ public struct PastedSecrets: Equatable, Sendable {
         .storePasswordFile, .webhookSecretFile, .webhookHeaderFile, .httpProxyAuth, .httpKey, .httpCert,
         .httpTokenFile, .httpUsers, .fastAGITokenFile, .secretKeyFile,
     ]
+    /// Bytes that no secret of use goes below; a shorter value is a word that may stand in any text.
+    private static let shortest = 8
     private let values: [String]
 
     /// Looks at the values alone; whether there are such files is not asked.
     public init(_ settings: Settings) {
         let all = Self.keys.map { settings.text($0) } + settings.fcmAccounts.map(\.file)
         // The longest first: a short one may be part of it.
-        values = all.filter { !Self.isName($0) }.sorted { $0.utf8.count > $1.utf8.count }
+        values = all.filter { $0.utf8.count >= Self.shortest && !Self.isName($0) }.sorted {
+            $0.utf8.count > $1.utf8.count
+        }
     }
 
     /// The text without any of them.

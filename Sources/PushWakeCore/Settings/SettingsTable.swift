@@ -60,7 +60,7 @@ public enum SettingsTable {
         case .coreDumps:
             .init(
                 "core_dumps", .flag, "1",
-                "0: a crash of the engine leaves no core file, which would hold push tokens, and nobody but root may look into its memory. Core files never hold the private keys that sign pushes. With secret_key_file no core file is written at all."
+                "0: a crash of the engine leaves no core file, which would hold push tokens, and nobody but root may look into its memory. The private keys that sign pushes are kept out of core files. With secret_key_file no core file is written at all."
             )
         case .logLevel:
             .init(

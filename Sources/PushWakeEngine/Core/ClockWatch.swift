@@ -17,13 +17,15 @@ struct ClockWatch {
     /// What the store has not been told yet.
     private(set) var pending: WallClock.Jump?
     private let startedAt: Int64
-    private let isDoubtful: Bool
+    /// When the store was in use last, where that is long ago by this clock.
+    private let doubted: Int64?
 
     /// `record` is what an earlier engine has noted; `wall` and `running` in seconds, `now` in monotonic milliseconds.
     init(_ record: ClockFile.Record?, wall: Int64, running: Int64, now: Int64) {
         clock = record?.boot.map { WallClock(wall: $0, running: 0) } ?? WallClock(wall: wall, running: running)
         let unused = record.map { wall.subtractingReportingOverflow($0.seen) }
-        isDoubtful = unused.map { $0.overflow || $0.partialValue > WallClock.least } ?? false
+        let isDoubtful = unused.map { $0.overflow || $0.partialValue > WallClock.least } ?? false
+        doubted = isDoubtful ? record?.seen : nil
         startedAt = now
     }
 
@@ -41,7 +43,15 @@ struct ClockWatch {
     func mayForget(now: Int64, _ reading: ClockReading?) -> Bool {
         guard pending == nil, now &- startedAt >= Self.settling else { return false }
         if let reading { return reading.distance < WallClock.least }
-        return !isDoubtful || now &- startedAt >= Self.doubt
+        return doubted == nil || now &- startedAt >= Self.doubt
+    }
+
+    /// When the store was in use last by a clock that is in no doubt; nil: now. The next engine doubts it like this one.
+    func lastSeen(wall: Int64, now: Int64, _ reading: ClockReading?) -> Int64? {
+        guard let doubted, now &- startedAt < Self.doubt, reading.map({ $0.distance >= WallClock.least }) ?? true
+        else { return nil }
+        let unused = wall.subtractingReportingOverflow(doubted)
+        return unused.overflow || unused.partialValue > WallClock.least ? doubted : nil
     }
 }
 

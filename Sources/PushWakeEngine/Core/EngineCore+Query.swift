@@ -247,15 +247,22 @@ extension EngineCore {
             try conditions.add("aor", aor)
             if !uri.isEmpty { try conditions.add("contact", uri) }
         } catch {
-            return log(.warning, "a contact was removed, and its push binding stays: \(error.message)")
+            // Without the contact, which has the token.
+            let user = PrintableText.logValue(aor)
+            return log(
+                .warning,
+                "a contact of \(user) was removed, and its push binding stays: it cannot be read; see pushwake.remove")
         }
         ask(about: aor) { [self, conditions] (store) throws(StoreError) in
             try remove(conditions, in: store)
         } then: { [self] result in
             guard case .failure(let error) = result else { return }
-            let (contact, user) = (PrintableText.logValue(uri), PrintableText.logValue(aor))
-            let what = uri.isEmpty ? "what \(user) has is" : "contact \(contact) of \(user) was"
-            log(.warning, "\(what) removed, and its push binding stays: \(error)")
+            let user = PrintableText.logValue(aor)
+            let what =
+                uri.isEmpty
+                ? "the contacts of \(user) were removed, and their push bindings stay"
+                : "a contact of \(user) was removed, and its push binding stays"
+            log(.warning, "\(what): \(error)")
         }
     }
 

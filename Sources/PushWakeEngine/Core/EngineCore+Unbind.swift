@@ -76,8 +76,12 @@ struct NullSenders {
     func has(_ registration: Registration) -> Bool { !names.isEmpty && names.contains(Self.name(registration)) }
 
     mutating func note(_ registration: Registration) {
-        if names.count >= Self.most { names.removeAll() }
-        names.insert(Self.name(registration))
+        // Nobody asks about a phone that has an instance.
+        guard registration.unbindings.contains(where: \.instance.isEmpty) else { return }
+        let name = Self.name(registration)
+        guard !names.contains(name) else { return }
+        if names.count >= Self.most { names.removeAll(keepingCapacity: true) }
+        names.insert(name)
     }
 
     private static func name(_ registration: Registration) -> Int {

@@ -300,7 +300,10 @@ public final class EngineServer {
         var pause: Int64 = 60_000
         core.lookAtClock()
         if core.clock.pending == nil {
-            clockFile?.keep(wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds())
+            let wall = SystemClock.wallSeconds()
+            clockFile?.keep(
+                wall: wall, running: SystemClock.runningSeconds(),
+                seen: core.clock.lastSeen(wall: wall, now: loop.now, core.delivery.clocks.current))
         }
         do throws(StoreError) {
             if try core.forgetSome(now: loop.now, wall: loop.wallSeconds) { pause = 50 }

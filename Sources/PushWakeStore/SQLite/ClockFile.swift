@@ -42,14 +42,15 @@ public struct ClockFile {
         return Record(boot: words[0] == bootID && bootID != "-" ? boot : nil, seen: seen)
     }
 
-    /// Notes the clock; writes seldom. `running` in seconds since the machine started.
-    public mutating func keep(wall: Int64, running: Int64) {
-        let boot = wall &- running
-        if let written, (written.boot &- boot).magnitude < Self.step, (written.seen &- wall).magnitude < Self.step {
+    /// Notes the clock; writes seldom. `running` in seconds since the machine started. `seen` is when the store was in use
+    /// last, if that is not now: a clock that is in doubt says nothing about it.
+    public mutating func keep(wall: Int64, running: Int64, seen: Int64? = nil) {
+        let (boot, seen) = (wall &- running, seen ?? wall)
+        if let written, (written.boot &- boot).magnitude < Self.step, (written.seen &- seen).magnitude < Self.step {
             return
         }
-        written = (boot, wall)
-        let line = Array("\(bootID) \(boot) \(wall)\n".utf8)
+        written = (boot, seen)
+        let line = Array("\(bootID) \(boot) \(seen)\n".utf8)
         let draft = path + ".new"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return }

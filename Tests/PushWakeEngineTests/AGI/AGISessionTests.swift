@@ -230,6 +230,13 @@ import Testing
         #expect(lines.contains("SET VARIABLE PUSHWAKE_CONTACTS \"\""), "\(lines)")
     }
 
+    @Test func `hands over a user whose name has letters of another language`() {
+        var session = introduced("wake", "müller@x", "40")
+        _ = session.line("200 result=1 (abc@host)", now: 0)
+        let lines = said(&session, session.woke(answer(bindings: 1, awake: 1)))
+        #expect(lines.contains("SET VARIABLE PUSHWAKE_CONTACTS \"PJSIP/müller\""), "\(lines)")
+    }
+
     @Test func `hears only the first of several phones`() {
         var session = waiting()
         #expect(session.received(WaitEvent(kind: .registered, contact: "sip:100@192.0.2.1"), now: 1001) != [])

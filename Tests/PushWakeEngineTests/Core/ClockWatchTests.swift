@@ -148,6 +148,17 @@ private final class LockedStore: BindingStore {
         #expect(watch.mayForget(now: 1000 + 86_400_000, nil))
     }
 
+    @Test func `is in doubt for the next engine, too, until a push service agrees or a day has passed`() {
+        let watch = watch(seen: start - years)
+        #expect(watch.lastSeen(wall: start, now: 1000, nil) == start - years)
+        #expect(watch.lastSeen(wall: start, now: 1000, ClockReading(host: "h", ahead: years)) == start - years)
+        #expect(watch.lastSeen(wall: start, now: 1000, right) == nil)
+        #expect(watch.lastSeen(wall: start, now: 1000 + 86_400_000, nil) == nil)
+        // The clock was put back.
+        #expect(watch.lastSeen(wall: start - years + 60, now: 2000, nil) == nil)
+        #expect(self.watch(seen: start - 60).lastSeen(wall: start, now: 1000, nil) == nil)
+    }
+
     @Test func `stays while a push service says that the clock is wrong`() {
         for ahead in [day, -day, .min, .max] {
             #expect(!watch(seen: nil).mayForget(now: .max, ClockReading(host: "h", ahead: ahead)))
