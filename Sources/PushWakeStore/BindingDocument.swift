@@ -121,7 +121,7 @@ public enum BindingImport {
     public static func groups(_ bindings: [Binding]) -> [[Binding]] {
         var groups: [[Binding]] = []
         for binding in bindings {
-            if let last = groups.last?.first, last.aor == binding.aor, last.contact == binding.contact,
+            if let last = groups.last?.first, last.aor.isSameBytes(as: binding.aor), last.contact == binding.contact,
                 last.callID == binding.callID, last.cseq == binding.cseq, last.instance == binding.instance
             {
                 groups[groups.count - 1].append(binding)

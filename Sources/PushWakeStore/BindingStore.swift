@@ -19,10 +19,12 @@ public protocol BindingStore: AnyObject {
     /// A REGISTER that was overtaken by a later one (same Call-ID, higher CSeq, not expired at `now`, stored within
     /// `BindingLimits.overtaking`) changes nothing (RFC 3261, 10.3). Tombstones of this device go.
     ///
-    /// Returns the contacts of replaced bindings that differ from the new one, that no remaining binding of the user has,
-    /// and that the phone does not have beside the new one (another flow or address family); nil for a REGISTER that was
-    /// overtaken.
-    func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String]?
+    /// Nil for a REGISTER that was overtaken.
+    func keep(_ bindings: [Binding], now: Int64) throws(StoreError) -> KeptRegistration?
+
+    /// Other users who may have the token of a binding, a few at most; each is to be looked at. Slow where the store was not
+    /// told that it will be asked. A store that nodes share knows of one user alone here (`SharedStore.noteUser`).
+    func users(withTokenOf binding: Binding) throws(StoreError) -> [String]
 
     /// Removes bindings and remembers why; returns those removed.
     func remove(_ selector: BindingSelector, of aor: String, reason: String, now: Int64) throws(StoreError) -> [Binding]
@@ -73,12 +75,38 @@ extension BindingStore {
     /// What has no file can be written.
     public func tryWriting() throws(StoreError) {}
 
+    /// `keep` for those who ask for nothing but the contacts that were left.
+    @discardableResult
+    public func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String]? {
+        try keep(bindings, now: now)?.leftContacts
+    }
+
     /// What `register` would return; changes nothing.
     public func contactsLeft(by bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
         guard let aor = bindings.first?.aor else { return [] }
         return RegistrationPlan(
             storing: bindings, over: try self.bindings(of: aor, now: now), tombstones: try removed(of: aor), now: now
         ).leftContacts
+    }
+}
+
+/// What a registration has changed.
+public struct KeptRegistration: Equatable, Sendable {
+    /// Contacts of replaced bindings that differ from the new one, that no remaining binding of the user has, and that the
+    /// phone does not have beside the new one (another flow or address family).
+    public var leftContacts: [String] = []
+    /// What was stored with a token that the user did not have.
+    public var newTokens: [Binding] = []
+    /// What was stored with a token that the user had, and a store that nodes share is to be told of again
+    /// (`SharedStore.noteUser`). It has no bound on its age otherwise.
+    public var dueTokens: [Binding] = []
+
+    public init() {}
+
+    init(_ plan: RegistrationPlan) {
+        leftContacts = plan.leftContacts
+        newTokens = plan.newTokens
+        dueTokens = plan.dueTokens
     }
 }
 
@@ -108,6 +136,10 @@ public enum BindingLimits {
     public static let overtaking: Int64 = 32
     /// Tombstones of one user; the oldest gives way.
     public static let tombstonesPerUser = 32
+    /// Users of one token that are looked at when it comes in for another.
+    static let usersPerToken = 8
+    /// Seconds after which a store that nodes share is told again whose a token is.
+    static let tokenNotePeriod: Int64 = 10 * 86_400
     /// Seconds for which a tombstone stays when its phone never registers again: 30 days.
     public static let tombstoneLifetime: Int64 = 30 * 86_400
 }

@@ -28,16 +28,19 @@ public final class MemoryStore: BindingStore {
     var users: [[UInt8]: User] = [:]
     /// Whose each PURR is.
     var owners: [PURR: [UInt8]] = [:]
+    /// Who has a token, by its hash; nil where nobody asks.
+    private var tokenUsers: [Int: [[UInt8]]]?
     let limits: PURRLimits
     private let tombstoneLifetime: Int64
     private let perUser: Int
     private(set) var lastID = 0
 
-    /// Keeps tombstones for `tombstoneLifetime` seconds.
+    /// Keeps tombstones for `tombstoneLifetime` seconds. `findsTokens`: finds users by a token without a look at all.
     public init(
         tombstoneLifetime: Int64 = BindingLimits.tombstoneLifetime, perUser: Int = BindingLimits.perUser,
-        purrs: PURRLimits = PURRLimits()
+        purrs: PURRLimits = PURRLimits(), findsTokens: Bool = false
     ) {
+        tokenUsers = findsTokens ? [:] : nil
         self.perUser = perUser
         self.tombstoneLifetime = tombstoneLifetime
         limits = purrs
@@ -56,9 +59,13 @@ public final class MemoryStore: BindingStore {
         (users[Array(aor.utf8)]?.live ?? []).map(\.binding).filter { $0.forgetAt > now }.sortedByAge()
     }
 
-    /// Stores what one device registered; gives the contacts it left.
-    public func register(_ bindings: [Binding], now: Int64) -> [String]? {
-        guard let aor = bindings.first?.aor else { return [] }
+    /// `keep` for those who ask for nothing but the contacts that were left.
+    @discardableResult
+    public func register(_ bindings: [Binding], now: Int64) -> [String]? { keep(bindings, now: now)?.leftContacts }
+
+    /// Stores what one device registered.
+    public func keep(_ bindings: [Binding], now: Int64) -> KeptRegistration? {
+        guard let aor = bindings.first?.aor else { return KeptRegistration() }
         var user = users[Array(aor.utf8)] ?? User()
         let plan = RegistrationPlan(
             storing: bindings, over: user.live.map(\.binding), tombstones: user.tombstones, perUser: perUser, now: now)
@@ -73,7 +80,17 @@ public final class MemoryStore: BindingStore {
         user.live = user.live.indices.filter { !plan.replaced.contains($0) }.map { user.live[$0] } + stored
         user.tombstones = user.tombstones.indices.filter { !plan.cleared.contains($0) }.map { user.tombstones[$0] }
         put(user, for: aor)
-        return plan.leftContacts
+        return KeptRegistration(plan)
+    }
+
+    /// Other users with the token of a binding.
+    public func users(withTokenOf binding: Binding) -> [String] {
+        let own = Array(binding.aor.utf8)
+        let known = tokenUsers.map { $0[Self.hash(ofToken: binding)] ?? [] } ?? Array(users.keys)
+        let others = known.lazy.filter { [users] key in
+            key != own && users[key]?.live.contains { $0.binding.hasSameToken(as: binding) } == true
+        }
+        return others.prefix(BindingLimits.usersPerToken).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Removes bindings and leaves tombstones; gives those removed.
@@ -179,7 +196,24 @@ public final class MemoryStore: BindingStore {
             let kept = Set(user.purrs.map(\.purr))
             for told in old where !kept.contains(told.purr) { owners[told.purr] = nil }
         }
+        if tokenUsers != nil { noteTokens(of: user, forKey: key) }
         users[key] = user.live.isEmpty && user.tombstones.isEmpty ? nil : user
+    }
+
+    private func noteTokens(of user: User, forKey key: [UInt8]) {
+        let old = Set((users[key]?.live ?? []).map { Self.hash(ofToken: $0.binding) })
+        let new = Set(user.live.map { Self.hash(ofToken: $0.binding) })
+        for hash in old.subtracting(new) {
+            tokenUsers?[hash]?.removeAll { $0 == key }
+            if tokenUsers?[hash]?.isEmpty == true { tokenUsers?[hash] = nil }
+        }
+        for hash in new.subtracting(old) { tokenUsers?[hash, default: []].append(key) }
+    }
+
+    private static func hash(ofToken binding: Binding) -> Int {
+        var hasher = Hasher()
+        for byte in binding.token.utf8 { hasher.combine(byte) }
+        return hasher.finalize()
     }
 }
 

@@ -54,6 +54,10 @@ public protocol SharedStore: AnyObject {
         aboutPURR purr: PURR, now: Int64, _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
         then: @escaping (Result<Answer, StoreError>) -> Void)
 
+    /// Notes whose the token of a binding is now; `then` hears whose it was, nil when nobody else's or nobody knows. Of several
+    /// who share it the last one is known.
+    func noteUser(of binding: Binding, then: @escaping (_ other: String?) -> Void)
+
     /// Some users with bindings and where to go on; nil when these were the last. Begin with "". A user may come twice.
     func users(
         after cursor: String, limit: Int, then: @escaping (Result<(aors: [String], next: String?), StoreError>) -> Void)

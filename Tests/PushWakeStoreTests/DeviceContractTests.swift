@@ -49,6 +49,9 @@ import Testing
             ("an @ in a token", "sip:a@192.0.2.1:5060;pn-prid=a@b;transport=udp", "call-2", 1),
             ("another address and Call-ID", "sip:a@192.0.2.7:5060;transport=udp", "call-2", 2),
             ("another transport", "sip:a@192.0.2.1:5060;transport=tcp", "call-2", 2),
+            // Another app of the same user on the same phone (RFC 3261, 19.1.4: a port that differs makes another URI).
+            ("another port", "sip:a@192.0.2.1:5062;transport=udp;pn-prid=new", "call-2", 2),
+            ("no port", "sip:a@192.0.2.1;transport=udp;pn-prid=new", "call-2", 2),
         ])
     func `knows a phone without an instance again`(
         kind: StoreKind, refresh: (name: String, contact: String, callID: String, bindings: Int)

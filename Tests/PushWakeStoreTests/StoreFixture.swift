@@ -17,11 +17,13 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
     /// Runs `body` with an empty store of this kind.
     func withStore<Result>(_ body: (any BindingStore) throws -> Result) throws -> Result {
         switch self {
-        case .memory: return try body(MemoryStore())
+        case .memory: return try body(MemoryStore(findsTokens: true))
         case .sqlite: return try withTemporaryDirectory { try body(SQLiteStore(path: $0 + "/bindings.db")) }
         case .buffered:
             return try withTemporaryDirectory { directory in
-                let store = try BufferedStore(SQLiteStore(path: directory + "/bindings.db"))
+                var options = SQLiteStore.Options()
+                options.findsTokens = true
+                let store = try BufferedStore(SQLiteStore(path: directory + "/bindings.db", options: options))
                 store.isAlone = true
                 return try body(store)
             }

@@ -7,14 +7,17 @@ import Testing
 
 /// Room and time per binding. `PUSHWAKE_SCALE=1000000 swift test -c release --filter Scale` measures in full.
 @Suite struct `The scale of a SQLite store` {
-    @Test(arguments: [(SampleKind.apns, 300), (.fcm, 360)])
-    func `keeps a binding in few bytes, indices included`(kind: SampleKind, limit: Int) throws {
+    @Test(arguments: [(SampleKind.apns, false, 300), (.fcm, false, 360), (.apns, true, 360), (.fcm, true, 420)])
+    func `keeps a binding in few bytes, indices included`(kind: SampleKind, findsTokens: Bool, limit: Int) throws {
         let count = scale ?? 5000
         try withTemporaryDirectory { directory in
             let path = directory + "/bindings.db"
-            try fill(path, with: kind, count: count)
+            try fill(path, with: kind, count: count, findsTokens: findsTokens)
             let perBinding = Double(try fileSize(path)) / Double(count)
-            if scale != nil { print("scale: \(kind.rawValue): \(count) bindings, \(perBinding) bytes each") }
+            if scale != nil {
+                let name = kind.rawValue + (findsTokens ? ", found by token" : "")
+                print("scale: \(name): \(count) bindings, \(perBinding) bytes each")
+            }
             #expect(perBinding <= Double(limit))
         }
     }
@@ -53,15 +56,18 @@ import Testing
     private var scale: Int? { getenv("PUSHWAKE_SCALE").flatMap { Int(String(cString: $0)) } }
 
     /// Registers users one by one; closing the store empties the log into the file.
-    private func fill(_ path: String, with kind: SampleKind, count: Int, findsPURRs: Bool = false) throws {
-        let store = try SQLiteStore(path: path, options: options(findsPURRs: findsPURRs))
+    private func fill(
+        _ path: String, with kind: SampleKind, count: Int, findsPURRs: Bool = false, findsTokens: Bool = false
+    ) throws {
+        let store = try SQLiteStore(path: path, options: options(findsPURRs: findsPURRs, findsTokens: findsTokens))
         var samples = SampleBindings(kind: kind)
         for index in 0..<count { _ = try store.register([samples.make(user: index)], now: start) }
         #expect(try store.count() == count)
     }
 
-    private func options(findsPURRs: Bool) -> SQLiteStore.Options {
+    private func options(findsPURRs: Bool, findsTokens: Bool = false) -> SQLiteStore.Options {
         var options = SQLiteStore.Options()
+        options.findsTokens = findsTokens
         options.findsPURRs = findsPURRs
         return options
     }

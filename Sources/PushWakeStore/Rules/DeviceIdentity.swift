@@ -92,15 +92,3 @@ extension BindingSelector {
         }
     }
 }
-
-extension String {
-    /// Compares bytes: `==` takes different spellings of one character for the same.
-    func isSameBytes(as other: String) -> Bool {
-        let (own, others) = (utf8Span, other.utf8Span)
-        guard own.count == others.count else { return false }
-        // There is one spelling only, and the library compares many bytes at a time.
-        if own.isKnownASCII, others.isKnownASCII { return self == other }
-        for index in 0..<own.count where own.span[index] != others.span[index] { return false }
-        return true
-    }
-}

@@ -18,6 +18,10 @@ struct RegistrationPlan {
     private(set) var stored: [Binding] = []
     /// Contacts that the device has left.
     private(set) var leftContacts: [String] = []
+    /// What of `stored` has a token that the user did not have.
+    private(set) var newTokens: [Binding] = []
+    /// The others whose REGISTER is the first of a period (`BindingLimits.tokenNotePeriod`).
+    private(set) var dueTokens: [Binding] = []
 
     init(
         storing new: [Binding], over live: [Binding], tombstones: [RemovedBinding],
@@ -36,10 +40,22 @@ struct RegistrationPlan {
         replaced = rules.matches(in: live)
         cleared = rules.matches(in: tombstones.map(\.binding))
         stored = Self.unique(new.filter { $0.aor.isSameBytes(as: first.aor) })
+        sortTokens(live)
         for index in replaced { leave(live[index], live, now) }
         for index in cleared { leave(tombstones[index].binding, live, now) }
         // ORDER: last, since a phone that gives way is still registered under its contact.
         evict(from: live, perUser)
+    }
+
+    private mutating func sortTokens(_ live: [Binding]) {
+        for binding in stored {
+            guard let known = live.first(where: binding.hasSameToken) else {
+                newTokens.append(binding)
+                continue
+            }
+            let period = BindingLimits.tokenNotePeriod
+            if known.registeredAt / period != binding.registeredAt / period { dueTokens.append(binding) }
+        }
     }
 
     /// Makes room when the user has as many bindings as one may have.

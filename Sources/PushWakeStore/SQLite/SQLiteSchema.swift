@@ -41,14 +41,51 @@ enum SQLiteSchema {
         """,
     ]
 
-    /// What finds registrations by their end, and users by their number. No part of the format: whoever needs an index
-    /// makes it, and who does not drops it.
-    static func indices(findsEnds: Bool, findsPURRs: Bool) -> String {
-        func index(_ name: String, _ place: String, isNeeded: Bool) -> String {
-            isNeeded ? "CREATE INDEX IF NOT EXISTS \(name) ON \(place);" : "DROP INDEX IF EXISTS \(name);"
+    /// What finds registrations by their end, bindings by their token, and users by their number. No part of the format:
+    /// whoever needs an index makes it, and who does not drops it.
+    struct Indices {
+        var findsEnds = false
+        var findsPURRs = false
+        var findsTokens = false
+
+        private var all: [(name: String, place: String, isNeeded: Bool)] {
+            [
+                ("bindings_by_end", "bindings(registered_at + expires_in)", findsEnds),
+                ("users_by_uid", "users(uid)", findsEnds || findsPURRs || findsTokens),
+                ("bindings_by_token", "bindings(\(tokenSamples("token").joined(separator: ", ")))", findsTokens),
+            ]
         }
-        return index("bindings_by_end", "bindings(registered_at + expires_in)", isNeeded: findsEnds)
-            + index("users_by_uid", "users(uid)", isNeeded: findsEnds || findsPURRs)
+
+        /// Gives why tokens cannot be looked for: where the disk is full, that is no reason to wake nobody.
+        func make(in database: SQLiteDatabase) throws(StoreError) -> StoreError? {
+            var made = self
+            var lack: StoreError?
+            do throws(StoreError) {
+                try database.execute(making)
+            } catch {
+                guard case .full = error, findsTokens else { throw error }
+                lack = error
+                made.findsTokens = false
+                try database.execute(made.making)
+            }
+            // One too many costs time, and no more.
+            try? database.execute(made.dropping)
+            // What was written in vain takes the room of bindings.
+            if lack != nil { try? database.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+            return lack
+        }
+
+        private var making: String {
+            all.filter(\.isNeeded).map { "CREATE INDEX IF NOT EXISTS \($0.name) ON \($0.place);" }.joined()
+        }
+
+        private var dropping: String { all.filter { !$0.isNeeded }.map { "DROP INDEX IF EXISTS \($0.name);" }.joined() }
+    }
+
+    /// What the index of tokens has of a packed one: some bytes of its beginning, its middle and its end. Tokens that are URIs
+    /// have hosts in common, and may have ends; whole ones would make the file half as large again.
+    static func tokenSamples(_ token: String) -> [String] {
+        ["substr(\(token), 7, 4)", "substr(\(token), length(\(token)) / 2, 3)", "substr(\(token), -7)"]
     }
 
     /// Makes an empty file ours, brings an older one up to date, and refuses all others.

@@ -37,6 +37,8 @@ public final class SQLiteStore: BindingStore {
         public var findsEnds = false
         /// Keeps an index for `bindings(ofPURR:now:)`, which every new user pays for.
         public var findsPURRs = false
+        /// Keeps indices for `users(withTokenOf:)`, which every new binding pays for.
+        public var findsTokens = false
         public var purrs = PURRLimits()
         /// Bindings of one user; the oldest gives way.
         public var perUser = BindingLimits.perUser
@@ -74,6 +76,8 @@ public final class SQLiteStore: BindingStore {
     /// Text for the log when a row cannot be read, once for each.
     public var onDamage: ((String) -> Void)?
     private var damaged: Set<Int64> = []
+    /// Why nobody is found by a token although `findsTokens` was set; nil otherwise.
+    public let lacksTokens: StoreError?
 
     /// Opens the file, or makes it with mode 0600 (and its directory with 0750).
     public init(path: String, options: Options = Options()) throws(StoreError) {
@@ -98,8 +102,10 @@ public final class SQLiteStore: BindingStore {
             PRAGMA trusted_schema=OFF;
             PRAGMA cell_size_check=ON;
             """)
-        try database.execute(SQLiteSchema.indices(findsEnds: options.findsEnds, findsPURRs: options.findsPURRs))
         if options.pageLimit > 0 { try database.execute("PRAGMA max_page_count=\(options.pageLimit)") }
+        lacksTokens = try SQLiteSchema.Indices(
+            findsEnds: options.findsEnds, findsPURRs: options.findsPURRs, findsTokens: options.findsTokens
+        ).make(in: database)
         // A full disk keeps no engine from its start. What stays in the file counts for whoever reads the row.
         if options.findsEnds { try? foldTimes() }
         database.setBusyTimeout(options.busyTimeout)
@@ -117,6 +123,7 @@ public final class SQLiteStore: BindingStore {
         perUser = BindingLimits.perUser
         times = TimesFile(storePath: path, isReadOnly: true)
         keepsTimesApart = false
+        lacksTokens = nil
         try database.execute("PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON")
     }
 
@@ -150,11 +157,11 @@ public final class SQLiteStore: BindingStore {
         return found.count < 2 ? found : found.sortedByAge()
     }
 
-    /// Stores what one device registered; gives the contacts it left.
-    public func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String]? {
-        guard let aor = bindings.first?.aor else { return [] }
+    /// Stores what one device registered.
+    public func keep(_ bindings: [Binding], now: Int64) throws(StoreError) -> KeptRegistration? {
+        guard let aor = bindings.first?.aor else { return KeptRegistration() }
         var replaced: [StoredRow] = []
-        let left = try write { () throws(StoreError) -> [String]? in
+        let kept = try write { () throws(StoreError) -> KeptRegistration? in
             let user = try users.findOrAdd(aor)
             let rows = try live(of: user)
             let lost = try dropDamaged(of: user)
@@ -181,10 +188,10 @@ public final class SQLiteStore: BindingStore {
             for index in plan.cleared { try run("DELETE FROM marks WHERE id = ?", tombstones[index].id) }
             try users.countLive(by: plan.stored.count - plan.replaced.count - lost)
             replaced = plan.replaced.map { rows[$0] }
-            return plan.leftContacts
+            return KeptRegistration(plan)
         }
         forgetTimes(of: replaced)
-        return left
+        return kept
     }
 
     /// Removes bindings and leaves tombstones; gives those removed.
@@ -252,6 +259,14 @@ public final class SQLiteStore: BindingStore {
     func removed(of aor: String, with rows: [StoredRow]) throws(StoreError) -> [RemovedBinding] {
         guard let first = rows.first else { return try removed(of: aor) }
         return try tombstones(of: User(aor: aor, uid: first.id >> 8)).map(\.tombstone).sortedByRemoval()
+    }
+
+    /// Other users who may have the token of a binding; slow without `findsTokens`.
+    public func users(withTokenOf binding: Binding) throws(StoreError) -> [String] {
+        // Without the index it would go through all rows for each new binding.
+        guard lacksTokens == nil else { return [] }
+        return try users.find(
+            token: TextPacking.plain.pack(binding.token), besides: binding.aor, limit: BindingLimits.usersPerToken)
     }
 
     /// Keeps the age of what is stored when the clock is put right. All in one statement: that is rare, and no half of it

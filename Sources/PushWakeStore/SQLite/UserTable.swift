@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeCore
+
 /// The tables `users` and `counters`.
 final class UserTable {
     private let database: SQLiteDatabase
@@ -22,6 +24,33 @@ final class UserTable {
         defer { query.reset() }
         try query.bind(1, uid)
         return try query.step() ? User(aor: query.text(0), uid: uid) : nil
+    }
+
+    /// Rows are few that have the samples of a token in common. Where many do, some are looked at: this runs for each new
+    /// user.
+    static let ofToken = """
+        SELECT aor FROM (
+            SELECT id, token FROM bindings WHERE \(
+                zip(SQLiteSchema.tokenSamples("token"), SQLiteSchema.tokenSamples("?1"))
+                    .map { "\($0) = \($1)" }.joined(separator: " AND ")
+            ) LIMIT 64
+        ) CROSS JOIN users ON uid = id >> 8 WHERE token = ?1 AND aor <> ?2 LIMIT ?3
+        """
+
+    /// Users other than `aor` with a row of a token, given as it is packed; at most `limit`. Slow without the indices
+    /// `bindings_by_token` and `users_by_uid`, in whose order the join is.
+    func find(token: [UInt8], besides aor: String, limit: Int) throws(StoreError) -> [String] {
+        let query = try database.statement(Self.ofToken)
+        defer { query.reset() }
+        try query.bind(1, token)
+        try query.bind(2, aor)
+        try query.bind(3, Int64(limit))
+        var found: [String] = []
+        while try query.step() {
+            let user = query.text(0)
+            if !found.contains(where: user.isSameBytes) { found.append(user) }
+        }
+        return found
     }
 
     /// The user with this AoR, stored when new.

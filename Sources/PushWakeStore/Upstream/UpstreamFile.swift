@@ -98,7 +98,7 @@ public final class UpstreamFile {
         try insertion.run()
     }
 
-    private static func bytes(_ devices: [(device: UInt64, endsAt: Int64)]) -> [UInt8] {
+    static func bytes(_ devices: [(device: UInt64, endsAt: Int64)]) -> [UInt8] {
         devices.flatMap { entry in
             [entry.device, UInt64(bitPattern: entry.endsAt)].flatMap { word in
                 (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }
@@ -106,7 +106,7 @@ public final class UpstreamFile {
         }
     }
 
-    private static func devices(_ bytes: [UInt8]) -> [(device: UInt64, endsAt: Int64)] {
+    static func devices(_ bytes: [UInt8]) -> [(device: UInt64, endsAt: Int64)] {
         func word(_ at: Int) -> UInt64 {
             (0..<8).reduce(0) { $0 | UInt64(bytes[at + $1]) << UInt64(8 * $1) }
         }

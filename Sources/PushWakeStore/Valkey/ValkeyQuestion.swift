@@ -70,7 +70,7 @@ struct RegisterBacklog<Entry> {
     }
 
     private let most: Int
-    private var users: [String: [Taken]] = [:]
+    private var users: [UserKey: [Taken]] = [:]
     /// Users who may have some.
     private var queue = RingBuffer<String>()
     private var lastNumber: UInt64 = 0
@@ -92,7 +92,7 @@ struct RegisterBacklog<Entry> {
     }
 
     /// Some of this user wait.
-    func hasAny(of aor: String) -> Bool { users[aor] != nil }
+    func hasAny(of aor: String) -> Bool { users[UserKey(aor)] != nil }
 
     /// All of the user who waits longest and can be stored now, in their order; empty when there is none. Users who cannot
     /// wait behind the others then.
@@ -100,7 +100,7 @@ struct RegisterBacklog<Entry> {
         // Who cannot go now is not looked at a second time.
         for _ in 0..<queue.count {
             guard let aor = queue.popFirst() else { break }
-            guard users[aor] != nil else { continue }
+            guard users[UserKey(aor)] != nil else { continue }
             if canGo(aor) { return take(of: aor) }
             queue.append(aor)
         }
@@ -109,7 +109,7 @@ struct RegisterBacklog<Entry> {
 
     /// All of one user, in their order.
     mutating func take(of aor: String) -> [Taken] {
-        let taken = users.removeValue(forKey: aor) ?? []
+        let taken = users.removeValue(forKey: UserKey(aor)) ?? []
         count -= taken.count
         return taken
     }
@@ -119,9 +119,10 @@ struct RegisterBacklog<Entry> {
 
     private mutating func insert(_ taken: Taken) {
         count += 1
-        var line = users[taken.aor] ?? []
+        let user = UserKey(taken.aor)
+        var line = users[user] ?? []
         if line.isEmpty { queue.append(taken.aor) }
         line.insert(taken, at: line.firstIndex { $0.number > taken.number } ?? line.endIndex)
-        users[taken.aor] = line
+        users[user] = line
     }
 }

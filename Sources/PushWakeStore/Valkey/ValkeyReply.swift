@@ -23,13 +23,37 @@ enum ValkeyReply: Equatable {
     var elements: [ValkeyReply] { if case .array(let elements) = self { elements } else { [] } }
 }
 
-/// hiredis as it is used here: its reader, on bytes.
+/// hiredis as it is used here: its reader, on bytes. What a server announces is bounded: hiredis would make room for all
+/// elements of an array before the first has come, 16 GB for 13 bytes.
 final class ValkeyReader {
+    /// Elements of an array; no answer that is asked for has more than a cluster has slots.
+    private static let mostElements = 1 << 20
+    /// Bytes of a reply that is not whole.
+    private static let mostPending = 1 << 24
+
+    /// How hiredis makes replies, as it is; nil when memory is short.
+    private static let made: redisReplyObjectFunctions? = {
+        guard let reader = redisReaderCreate() else { return nil }
+        defer { redisReaderFree(reader) }
+        return reader.pointee.fn?.pointee
+    }()
+
+    // SAFETY: written once, before the first reader is made, and never freed.
+    nonisolated(unsafe) private static let bounded: UnsafeMutablePointer<redisReplyObjectFunctions>? = {
+        guard var functions = made else { return nil }
+        functions.createArray = { task, count in
+            count > ValkeyReader.mostElements ? nil : ValkeyReader.made?.createArray?(task, count)
+        }
+        let kept = UnsafeMutablePointer<redisReplyObjectFunctions>.allocate(capacity: 1)
+        kept.initialize(to: functions)
+        return kept
+    }()
+
     private let reader: UnsafeMutablePointer<redisReader>
 
     /// Nil when memory is short.
     init?() {
-        guard let made = redisReaderCreate() else { return nil }
+        guard let functions = Self.bounded, let made = redisReaderCreateWithFunctions(functions) else { return nil }
         reader = made
     }
 
@@ -51,10 +75,13 @@ final class ValkeyReader {
     func next() -> Step {
         var object: UnsafeMutableRawPointer?
         guard redisReaderGetReply(reader, &object) == REDIS_OK else {
+            if reader.pointee.err == REDIS_ERR_OOM { return .broken("an answer is too long") }
             let text = withUnsafeBytes(of: reader.pointee.errstr) { $0.prefix { $0 != 0 }.map { $0 } }
             return .broken(String(decoding: text, as: UTF8.self))
         }
-        guard let object else { return .incomplete }
+        guard let object else {
+            return reader.pointee.len > Self.mostPending ? .broken("an answer is too long") : .incomplete
+        }
         defer { freeReplyObject(object) }
         return .reply(Self.value(of: object.assumingMemoryBound(to: redisReply.self).pointee))
     }

@@ -101,6 +101,10 @@ struct ValkeyKeys {
     /// Whose a PURR is.
     func purr(_ purr: PURR) -> [UInt8] { prefix + Array(":purr:".utf8) + purr.bytes }
 
+    /// Who has registered a token last, by its fingerprint: no key shows a token. Where two are equal, whoever looks sees
+    /// another token.
+    func tokenUser(_ fingerprint: UInt64) -> [UInt8] { prefix + Array(":tok:\(String(fingerprint, radix: 36))".utf8) }
+
     /// Where a node hears of phones that registered elsewhere.
     func channel(_ node: String) -> [UInt8] { prefix + Array(":node:\(node)".utf8) }
 

@@ -24,6 +24,9 @@ final class SmallDisk {
         rmdir(path)
     }
 
+    /// Gives it another size.
+    func resize(kibibytes: Int) -> Bool { mount("", path, "", UInt(MS_REMOUNT), "size=\(kibibytes)k") == 0 }
+
     /// Lets nobody write any more.
     func makeReadOnly() -> Bool { mount("", path, "", UInt(MS_REMOUNT | MS_RDONLY), "") == 0 }
 }

@@ -45,6 +45,11 @@ import Testing
         #expect(map.master(of: -1) == nil && map.master(of: 16_384) == nil)
     }
 
+    @Test func `has no more ranges than slots`() {
+        let ranges = Array(repeating: range(0, 16_383, [("192.0.2.1", 7001)]), count: ClusterMap.slotCount + 1)
+        #expect(ClusterMap(.array(ranges), asked: asked) == nil)
+    }
+
     @Test func `knows nobody where nobody is named`() throws {
         #expect(ClusterMap(.array([]), asked: asked) == nil)
         #expect(ClusterMap(.error("ERR This instance has cluster support disabled"), asked: asked) == nil)

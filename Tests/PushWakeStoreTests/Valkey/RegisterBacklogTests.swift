@@ -11,7 +11,7 @@ import Testing
 
     @Test func `come by users, those of one user together and in their order`() {
         var backlog = Backlog(most: 10)
-        for (entry, aor) in [("a1", "a"), ("b1", "b"), ("a2", "a")] {
+        for (entry, aor) in [("a1", "\u{E9}"), ("b1", "e\u{301}"), ("a2", "\u{E9}")] {
             let isKept = backlog.keep(entry, of: aor)
             #expect(isKept)
         }

@@ -206,6 +206,8 @@ final class NameSource: @unchecked Sendable {
 /// A shared store as the contract suite asks it: every question waits for its answer.
 final class BlockingValkeyStore: BindingStore {
     private let node: ValkeyNode
+    /// Who had a token when it came in last.
+    private var users: [String: [String]] = [:]
 
     init(_ server: ValkeyServer, access: ValkeyAccess? = nil) throws {
         node = try ValkeyNode(server, access: access)
@@ -216,10 +218,21 @@ final class BlockingValkeyStore: BindingStore {
         try node.ask(aor, now: now) { (store) throws(StoreError) in try store.bindings(of: aor, now: now) }
     }
 
-    func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String]? {
-        guard let aor = bindings.first?.aor else { return [] }
-        return try node.ask(aor, now: now) { (store) throws(StoreError) in try store.register(bindings, now: now) }
+    func keep(_ bindings: [Binding], now: Int64) throws(StoreError) -> KeptRegistration? {
+        guard let aor = bindings.first?.aor else { return KeptRegistration() }
+        let kept = try node.ask(aor, now: now) { (store) throws(StoreError) in try store.keep(bindings, now: now) }
+        for binding in kept?.newTokens ?? [] { users[binding.token] = noteUser(of: binding).map { [$0] } }
+        return kept
     }
+
+    private func noteUser(of binding: Binding) -> String? {
+        var other: String??
+        node.store.noteUser(of: binding) { other = .some($0) }
+        _ = node.wait { other != nil }
+        return other ?? nil
+    }
+
+    func users(withTokenOf binding: Binding) throws(StoreError) -> [String] { users[binding.token] ?? [] }
 
     func remove(_ selector: BindingSelector, of aor: String, reason: String, now: Int64) throws(StoreError) -> [Binding]
     {

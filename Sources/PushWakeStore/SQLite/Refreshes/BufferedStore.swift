@@ -162,11 +162,11 @@ public final class BufferedStore: BindingStore {
         return found.count < 2 ? found : found.sortedByAge()
     }
 
-    public func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String]? {
-        guard buffers, let aor = bindings.first?.aor else { return try store.register(bindings, now: now) }
+    public func keep(_ bindings: [Binding], now: Int64) throws(StoreError) -> KeptRegistration? {
+        guard buffers, let aor = bindings.first?.aor else { return try store.keep(bindings, now: now) }
         let key = UserKey(aor)
-        guard groups else { return try registerInTables(bindings, key, now) }
-        if renew(bindings, key, now) { return [] }
+        guard groups else { return try keepInTables(bindings, key, now) }
+        if renew(bindings, key, now) { return KeptRegistration() }
         var user = try known(aor, key)
         if !user.isInTables {
             try flush()
@@ -178,9 +178,9 @@ public final class BufferedStore: BindingStore {
             perUser: store.perUser, now: now
         )
         guard !plan.isStale else { return nil }
-        if user.rows.isEmpty, user.tombstones?.isEmpty == true { return try add(plan.stored, key, now) }
+        if user.rows.isEmpty, user.tombstones?.isEmpty == true { return try add(plan, key, now) }
         guard plan.keepsRows, let first = user.rows.first, !store.hasDamage(besides: first.id) else {
-            return try registerInTables(bindings, key, now)
+            return try keepInTables(bindings, key, now)
         }
         // In the order of their ids, as what is stored takes their places.
         let places = plan.replaced.sorted()
@@ -190,11 +190,11 @@ public final class BufferedStore: BindingStore {
             if places.count == user.rows.count, user.tombstones?.isEmpty == true {
                 index.note(bindings, in: .init(first: first.id, count: Int32(places.count)))
             }
-            return plan.leftContacts
+            return KeptRegistration(plan)
         }
         try makeRoomInQueue()
         let rows = zip(places, plan.stored).map { (id: user.rows[$0].id, binding: $1) }
-        guard isRefresh || journal.append(rows) else { return try registerInTables(bindings, key, now) }
+        guard isRefresh || journal.append(rows) else { return try keepInTables(bindings, key, now) }
         index.forget(aor)
         let isFirst = waiting.isEmpty && added.isEmpty
         // There may have been no room for one who is only read. The queue bounds how many these are.
@@ -207,7 +207,7 @@ public final class BufferedStore: BindingStore {
             user.rows[place] = StoredRow(id: row.id, row.binding)
         }
         if isFirst { onWaiting?() }
-        return plan.leftContacts
+        return KeptRegistration(plan)
     }
 
     // MARK: Nothing but times
@@ -274,30 +274,33 @@ public final class BufferedStore: BindingStore {
     }
 
     /// Takes the first bindings of a user.
-    private func add(_ bindings: [Binding], _ key: UserKey, _ now: Int64) throws(StoreError) -> [String]? {
-        guard !bindings.isEmpty else { return [] }
+    private func add(
+        _ plan: RegistrationPlan, _ key: UserKey, _ now: Int64
+    ) throws(StoreError) -> KeptRegistration? {
+        let bindings = plan.stored
+        guard !bindings.isEmpty else { return KeptRegistration(plan) }
         try makeRoomInQueue()
         makeRoomForUser()
         guard journal.append(bindings.map { (id: RefreshJournal.newRow, binding: $0) }) else {
-            return try registerInTables(bindings, key, now)
+            return try keepInTables(bindings, key, now)
         }
         let isFirst = waiting.isEmpty && added.isEmpty
         added.append((key, bindings))
         recent[key] = Known(
             rows: bindings.map { StoredRow(id: RefreshJournal.newRow, $0) }, tombstones: [], isInTables: false)
         if isFirst { onWaiting?() }
-        return []
+        return KeptRegistration(plan)
     }
 
     private func makeRoomInQueue() throws(StoreError) {
         if waiting.count + added.count >= Self.longestQueue || journal.size >= Self.longestJournal { try flush() }
     }
 
-    private func registerInTables(
+    private func keepInTables(
         _ bindings: [Binding], _ key: UserKey, _ now: Int64
-    ) throws(StoreError) -> [String]? {
+    ) throws(StoreError) -> KeptRegistration? {
         try flushAndForget(key)
-        return try store.register(bindings, now: now)
+        return try store.keep(bindings, now: now)
     }
 
     private func known(_ aor: String, _ key: UserKey) throws(StoreError) -> Known {
@@ -358,6 +361,18 @@ public final class BufferedStore: BindingStore {
 
     public func removed(of aor: String) throws(StoreError) -> [RemovedBinding] { try store.removed(of: aor) }
 
+    public func users(withTokenOf binding: Binding) throws(StoreError) -> [String] {
+        var users = try store.users(withTokenOf: binding)
+        func look(at other: Binding) {
+            guard other.hasSameToken(as: binding), !other.aor.isSameBytes(as: binding.aor) else { return }
+            if !users.contains(where: other.aor.isSameBytes) { users.append(other.aor) }
+        }
+        // Groups are small, and would be none if each new user wrote what waits.
+        for other in waiting.values { look(at: other) }
+        for user in added { for other in user.bindings { look(at: other) } }
+        return users
+    }
+
     public func forget(now: Int64, limit: Int) throws(StoreError) -> Int {
         try flush()
         var touched: [Int64] = []
@@ -409,18 +424,6 @@ extension RegistrationPlan {
     fileprivate var keepsRows: Bool {
         cleared.isEmpty && evicted.isEmpty && replaced.count == stored.count && !stored.isEmpty
     }
-}
-
-/// A user by the bytes of the AoR: texts are equal where bytes are not.
-private struct UserKey: Hashable {
-    let aor: String
-
-    init(_ aor: String) { self.aor = aor }
-
-    static func == (a: UserKey, b: UserKey) -> Bool { a.aor.isSameBytes(as: b.aor) }
-
-    // Texts of the same bytes are equal.
-    func hash(into hasher: inout Hasher) { hasher.combine(aor) }
 }
 
 /// A user with the number that stands for the AoR in all other tables.

@@ -21,6 +21,8 @@ struct ClusterMap: Equatable {
     /// Reads the answer to CLUSTER SLOTS; nil when it is none, or names nobody. A node that does not know its own address
     /// is where it was asked.
     init?(_ reply: ValkeyReply, asked: Host) {
+        // Each range goes through its slots.
+        guard reply.elements.count <= Self.slotCount else { return nil }
         for range in reply.elements {
             let parts = range.elements
             guard parts.count >= 3, case .integer(let first) = parts[0], case .integer(let last) = parts[1], first >= 0,

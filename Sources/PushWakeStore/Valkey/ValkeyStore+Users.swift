@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-internal import PushWakeCore
+public import PushWakeCore
 
 /// All users, some at a time.
 extension ValkeyStore {
@@ -63,4 +63,22 @@ struct ServerPlace: Equatable {
 
     /// As one cursor.
     var text: String { server.map { $0.isEmpty ? cursor : "\(cursor) \($0)" } ?? cursor }
+}
+
+/// Whose tokens are. Users are found by their names alone, so each token has a key that says who registered it last.
+extension ValkeyStore {
+    /// One command: of two nodes that say so at once, one hears of the other's user. It lasts for as long as the binding may,
+    /// and for as long as it may go without being said again.
+    public func noteUser(of binding: Binding, then: @escaping (_ other: String?) -> Void) {
+        let key = keys.tokenUser(Fingerprint.of(binding.token))
+        guard servers.isResponsive(about: key, within: options.timeout) else { return then(nil) }
+        let life = binding.forgetAt.subtractingSaturating(binding.registeredAt)
+            .addingSaturating(BindingLimits.tokenNotePeriod)
+        let words = ["SET".word, key, binding.aor.word, "EX".word, "\(min(max(life, 1), 1 << 40))".word, "GET".word]
+        servers.send(words, about: key) { [weak self] reply in
+            if case .error(let text)? = reply { _ = self?.failure(text, about: key) }
+            let other = reply?.text
+            then(other?.isSameBytes(as: binding.aor) == true ? nil : other)
+        }
+    }
 }
