@@ -93,7 +93,16 @@ extension CallMachine {
             return state.device.tokens.contains { registration.tokens.contains($0) }
                 || state.device.contacts.contains { $0.key == registration.contact.key }
         }
-        return known ?? devices.firstIndex { $0.isNameless }
+        return known ?? devices.firstIndex { $0.isNameless } ?? onlyOne(for: registration)
+    }
+
+    /// The user's only phone, where it was pushed and none of both has a name: an app may say its token when it starts, and
+    /// not when a push has woken it (`X-MPUSH` is a header beside its Contact).
+    private func onlyOne(for registration: CallRegistration) -> Int? {
+        guard registration.instance.isEmpty, registration.tokens.isEmpty, devices.count == 1,
+            devices[0].device.instance.isEmpty, devices[0].wasPushed, devices[0].isAwaited
+        else { return nil }
+        return 0
     }
 
     /// A pushed device of which nothing but tokens is known, where this must be it: what registers names no token, and

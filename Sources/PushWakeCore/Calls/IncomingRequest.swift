@@ -27,6 +27,8 @@ public struct IncomingRequest: Equatable, Sendable {
     public var fromURI = ""
     /// Quotes and backslashes resolved.
     public var fromDisplay = ""
+    /// Tag of From, as sent.
+    public var fromTag = ""
     public var toURI = ""
     /// The text of a message, or the `Voice-Message` of a mailbox: new and old ones, `2/8 (0/2)`.
     public var text = ""
@@ -153,6 +155,7 @@ extension RequestReader {
         case .from:
             guard let address = NameAddress(value) else { return }
             (request.fromURI, request.fromDisplay) = (address.uri, address.displayName)
+            request.fromTag = address.tag
         case .to:
             guard let address = NameAddress(value) else { return }
             (request.toURI, request.isInDialog) = (address.uri, address.hasTag)

@@ -14,7 +14,7 @@ public struct HTTPAccess {
         public func mayActFor(_ aor: String) -> Bool {
             switch self {
             case .operating: true
-            case .user(let name, let realm): aor == name || aor == "\(name)@\(realm)"
+            case .user(let name, let realm): aor.isSameBytes(as: name) || aor.isSameBytes(as: "\(name)@\(realm)")
             }
         }
     }

@@ -103,9 +103,9 @@ public struct Dedupe: Sendable {
 }
 
 /// 64 bits that stand for a text: FNV-1a with a final mix. No secret, no protection against an attacker.
-enum Fingerprint {
+package enum Fingerprint {
     /// The fingerprint of a text, continuing from another one.
-    static func of(_ text: String, from seed: UInt64 = 0xCBF2_9CE4_8422_2325) -> UInt64 {
+    package static func of(_ text: String, from seed: UInt64 = 0xCBF2_9CE4_8422_2325) -> UInt64 {
         let bytes = text.utf8Span.span
         var hash = seed
         for index in bytes.indices { hash = (hash ^ UInt64(bytes[index])) &* 0x0000_0100_0000_01B3 }

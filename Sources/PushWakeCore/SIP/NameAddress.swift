@@ -8,6 +8,8 @@ public struct NameAddress: Equatable, Sendable {
     public var uri: String
     /// The value has a `tag`: the request is inside a dialog when it is To's (RFC 3261, 12.2).
     public var hasTag: Bool
+    /// As sent; empty when there is none.
+    public var tag: String
 
     /// Reads `"Name" <uri>;tag=…`, `Name <uri>` or a bare URI; nil when there is no URI (RFC 3261, 20.20).
     public init?(_ value: Span<UInt8>) {
@@ -23,18 +25,19 @@ public struct NameAddress: Equatable, Sendable {
         var contacts = ContactCursor(line)
         guard let element = try? contacts.next(), !element.isWildcard else { return nil }
         uri = line.text(element.uri)
-        hasTag = Self.hasTag(line, in: element.parameters)
+        let found = Self.tag(line, in: element.parameters)
+        (hasTag, tag) = (found != nil, found ?? "")
         var before = element.uri.lowerBound
         while before > 0, line[before &- 1] != ASCII.less { before &-= 1 }
         displayName = before > 0 ? Self.displayName(line.part(0..<(before &- 1))) : ""
     }
 
-    private static func hasTag(_ line: Span<UInt8>, in parameters: Range<Int>) -> Bool {
+    private static func tag(_ line: Span<UInt8>, in parameters: Range<Int>) -> String? {
         var cursor = ParameterCursor(line, in: parameters, of: .header)
         while let parameter = cursor.next() {
-            if line.part(parameter.name).equalsIgnoringCase("tag") { return true }
+            if line.part(parameter.name).equalsIgnoringCase("tag") { return line.text(parameter.value) }
         }
-        return false
+        return nil
     }
 
     /// The plain text of a display name, whether it comes with its quotes or not.
@@ -63,9 +66,12 @@ public struct NameAddress: Equatable, Sendable {
         return out.span.text()
     }
 
-    /// `user@host` of the URI, or `host` alone: the key of a user at a registrar.
+    /// `user@host` of the URI, `host` alone, or the number of a tel URI (RFC 3966, 3): the key of a user at a registrar.
     public var addressOfRecord: String {
         let bytes = uri.utf8.span
+        if bytes.count > 4, bytes.part(0..<4).equalsIgnoringCase("tel:") {
+            return String(uri.dropFirst(4).prefix { $0 != ";" })
+        }
         let parts = SIPURI(bytes, in: 0..<bytes.count)
         let host = bytes.text(parts.host)
         return parts.user.isEmpty ? host : bytes.text(parts.user) + "@" + host

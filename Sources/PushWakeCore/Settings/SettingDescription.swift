@@ -217,4 +217,5 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case removeOnNoanswer
     case removeOnReject
     case clientMaxOffline
+    case oneAoRPerToken
 }

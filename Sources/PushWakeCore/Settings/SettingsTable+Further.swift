@@ -16,7 +16,7 @@ extension SettingsTable {
         case .flexiAPIApps:
             .init(
                 "flexiapi_apps", .text, "",
-                "Apps that are woken through flexiapi_url, comma separated: apns.org.linphone.phone, fcm.linphone-android; apns or fcm alone for all of them."
+                "Apps that are woken through flexiapi_url, comma separated: apns.org.linphone.phone, fcm.929724111839; apns or fcm alone for all of them."
             )
         case .harmonyOSKey:
             .init(

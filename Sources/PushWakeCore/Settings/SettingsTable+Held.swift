@@ -7,7 +7,7 @@ extension SettingsTable {
         case .silentAfter:
             .init(
                 "silent_after", .integer(-1...60_000), "1500", unit: "ms",
-                "A phone that got the INVITE and has not answered for this long, not even with 100 Trying, is pushed as well: its app may be suspended behind an open connection. 0: push and ring it at once. -1: never."
+                "A phone that got the INVITE or the text and has not answered for this long, not even with 100 Trying, is pushed as well: its app may be suspended behind an open connection. 0: push and ring it at once. -1: never."
             )
         case .wakeProvisional:
             .init(

@@ -33,6 +33,11 @@ extension SettingsTable {
                 "client_max_offline", .integer(0...3650), "30", unit: "days",
                 "Do not push to a phone that has not registered for so many days, whatever persist says, unless its registration lasts longer. 0: no limit."
             )
+        case .oneAoRPerToken:
+            .init(
+                "one_aor_per_token", .choice(["instance", "always", "never"]), "instance",
+                "When a token that comes in for one AoR is taken from another, which it has not been un-REGISTERed from. instance: when the same phone (+sip.instance) has let the registration of the other end; phones may have several accounts. always: at once; only where no app has several accounts. never: not at all."
+            )
         default: nil
         }
     }

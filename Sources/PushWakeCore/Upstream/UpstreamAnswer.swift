@@ -30,10 +30,14 @@ public struct UpstreamAnswerReader: ~Copyable {
     private var answer: UpstreamAnswer
     private let contactName: String
     private var header: UInt32?
+    private var listsOwn = false
+    /// The least that another Contact has left.
+    private var leastOfOthers: UInt32?
     private static let mostPassed = 16
     private static let longestPassed = 2048
 
-    /// `contactName` is the user part of the gateway's Contact: a 200 lists the Contacts of others too.
+    /// `contactName` is the user part of the gateway's Contact: a 200 lists the Contacts of others too. Where none has that
+    /// name, the server writes it otherwise, and it is one of them.
     public init(status: Int, reason: String, contactName: String) {
         answer = UpstreamAnswer(status: status, reason: reason)
         self.contactName = contactName
@@ -77,7 +81,7 @@ public struct UpstreamAnswerReader: ~Copyable {
 
     /// Ends the reading.
     public consuming func finish() -> UpstreamAnswer {
-        if answer.expires == nil { answer.expires = header }
+        if answer.expires == nil { answer.expires = (listsOwn ? nil : leastOfOthers) ?? header }
         return answer
     }
 
@@ -91,14 +95,24 @@ public struct UpstreamAnswerReader: ~Copyable {
     private mutating func contacts(_ value: Span<UInt8>) {
         var cursor = ContactCursor(value)
         while let element = try? cursor.next() {
-            let uri = SIPURI(value, in: element.uri)
-            guard value.text(uri.user) == contactName else { continue }
-            var parameters = ParameterCursor(value, in: element.parameters, of: .header)
-            while let parameter = parameters.next() {
-                guard value.part(parameter.name).equalsIgnoringCase("expires") else { continue }
-                answer.expires = value.part(parameter.value).decimal() ?? answer.expires
+            let expires = Self.expires(value, in: element.parameters)
+            if value.text(SIPURI(value, in: element.uri).user) == contactName {
+                listsOwn = true
+                answer.expires = expires ?? answer.expires
+            } else if let expires, expires > 0 {
+                leastOfOthers = min(expires, leastOfOthers ?? .max)
             }
         }
+    }
+
+    private static func expires(_ value: Span<UInt8>, in parameters: Range<Int>) -> UInt32? {
+        var cursor = ParameterCursor(value, in: parameters, of: .header)
+        var found: UInt32?
+        while let parameter = cursor.next() {
+            guard value.part(parameter.name).equalsIgnoringCase("expires") else { continue }
+            found = value.part(parameter.value).decimal() ?? found
+        }
+        return found
     }
 }
 

@@ -19,6 +19,8 @@ public struct UpstreamRegistration: ~Copyable {
     /// Milliseconds for which a phone counts as registered after a restart, at most.
     private static let longestStay: Int64 = 30 * 86_400_000
     private static let mostTries = 4
+    /// Seconds, at most, that a server's Min-Expires is remembered to be.
+    private static let longestLeast: UInt32 = 30 * 86_400
 
     /// A REGISTER that is on its way.
     struct Attempt {
@@ -48,6 +50,8 @@ public struct UpstreamRegistration: ~Copyable {
     public private(set) var credential: DigestAlgorithm?
     /// Phones that are registered here, with the ends of their registrations.
     public internal(set) var devices: [(device: UInt64, endsAt: Int64)] = []
+    /// Seconds of the last Min-Expires: asking for less first would each time cost a nonce, which may serve once only.
+    private var leastExpires: UInt32 = 0
     /// What the server asked last, to be answered before it asks again.
     var known: [UpstreamRegister.Challenged] = []
     /// When to look at this account; nil: not before a phone registers.
@@ -106,12 +110,14 @@ public struct UpstreamRegistration: ~Copyable {
 
     /// What the server is asked for: the last phone that leaves ends the registration, unless it shall be kept.
     private func wanted(_ phone: PhoneRegister, _ now: Int64) -> UInt32 {
-        guard phone.isRemoval else { return policy.expires ?? phone.expires }
-        if policy.keeping == .always { return policy.expires ?? 3600 }
+        guard phone.isRemoval else { return notBelowLeast(policy.expires ?? phone.expires) }
+        if policy.keeping == .always { return notBelowLeast(policy.expires ?? 3600) }
         let others = !phone.isForAll && devices.contains { $0.device != phone.device && $0.endsAt > now }
         let stays = policy.keeping == .whileWanted && phone.leavesBinding
-        return others || stays ? policy.expires ?? 3600 : 0
+        return others || stays ? notBelowLeast(policy.expires ?? 3600) : 0
     }
+
+    private func notBelowLeast(_ expires: UInt32) -> UInt32 { expires == 0 ? 0 : max(expires, leastExpires) }
 
     private func answersFor(_ phone: PhoneRegister) -> Bool { phone.credential != nil && policy.prefersCredential }
 
@@ -190,7 +196,10 @@ public struct UpstreamRegistration: ~Copyable {
     private mutating func raise(_ current: Attempt, to least: UInt32, _ wall: Int64) -> UpstreamAction {
         var again = current
         (again.expires, again.hasRaised) = (least, true)
+        leastExpires = min(least, Self.longestLeast)
         if case .digest(_, let ofPhone) = again.authorization {
+            // The server may take a nonce once only, and the 423 was that.
+            again.isFresh = false
             again.authorization = .digest(count(), ofPhone: ofPhone)
         }
         attempt = again
@@ -365,7 +374,8 @@ extension UpstreamRegistration {
 
     private mutating func refresh(_ now: Int64, _ wall: Int64) -> UpstreamAction {
         refreshAt = nil
-        return send(nil, expires: policy.expires ?? UInt32(clamping: max(interval, 60_000) / 1000), own(), now, wall)
+        let expires = notBelowLeast(policy.expires ?? UInt32(clamping: max(interval, 60_000) / 1000))
+        return send(nil, expires: expires, own(), now, wall)
     }
 
     private mutating func own() -> UpstreamRegister.Authorization {

@@ -86,9 +86,11 @@ public struct UpstreamTarget: Equatable, Sendable {
         self.server = server
     }
 
-    /// A port is part of the name: two servers may share an address.
+    /// A port is part of the name: two servers may share an address. No host of a URI begins with `-` (RFC 3261, 25.1): the
+    /// name of `[::1]` is that of `[0::1]`.
     private static func name(of place: HostPort) -> String {
-        let host = String(place.host.filter { $0 != "[" && $0 != "]" }.map { $0 == ":" ? "-" : $0 })
+        var host = String(place.host.filter { $0 != "[" && $0 != "]" }.map { $0 == ":" ? "-" : $0 })
+        if host.hasPrefix("-") { host = "0" + host }
         return place.port == 0 || place.port == 5060 ? host : "\(host)-\(place.port)"
     }
 

@@ -309,6 +309,49 @@ import Testing
         #expect(call.register(CallRegistration(tokens: ["t2"], contact: .udp("a2", flow: "new"))) == "ring 2 a2")
     }
 
+    // MARK: X-MPUSH, which is no part of the Contact
+
+    private let mpush = CallDevice(tokens: ["t1"], contacts: [.udp("a1", flow: "old")], canBePushed: true)
+    private let silentHere = CallRegistration(contact: .udp("a2", flow: "new", run: "run 2"))
+
+    @Test(arguments: [200, 486]) func `without saying its token is the only one that was pushed`(status: Int) {
+        let call = HeldCall(mpush)
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.register(silentHere) == "ring 1 a2, give up 480")
+        #expect(call.notes.contains(.registered(device: 0)))
+        #expect(call.hear(status, leg: 1) == "")
+        #expect(call.end(status == 200 ? .answered : .failed(status)) == "")
+    }
+
+    @Test func `without saying its token may be another, as long as nothing was pushed, and rings`() {
+        let call = HeldCall(mpush)
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.register(silentHere) == "ring 1 a2")
+        #expect(call.notes.contains(.registered(device: 1)))
+        #expect(call.accept() == "")
+        #expect(call.hear(486, leg: 1) == "")
+    }
+
+    @Test func `without saying its token may be either of two, and rings`() {
+        let call = HeldCall(mpush, mpush.with { ($0.tokens, $0.contacts) = (["t2"], []) })
+        #expect(call.start() == "push 0 call, push 1 call, hold")
+        #expect(call.accept(0) == "")
+        #expect(call.accept(1) == "")
+        #expect(call.register(silentHere) == "ring 1 a2")
+        #expect(call.notes.contains(.registered(device: 2)))
+    }
+
+    @Test func `without saying a token, and with an instance, is another`() {
+        let call = HeldCall(mpush)
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.register("desk", at: .udp("d1")) == "ring 1 d1")
+        #expect(call.hear(486, leg: 1) == "")
+        let app = CallRegistration(tokens: ["t1"], contact: .udp("a2", flow: "new"))
+        #expect(call.register(app) == "ring 2 a2, give up 480")
+    }
+
     // MARK: Tokens that were reported without a REGISTER
 
     /// An app that reported its tokens, and registers without them.

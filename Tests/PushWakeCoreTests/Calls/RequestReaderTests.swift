@@ -27,6 +27,7 @@ private func read(_ method: String, _ headers: [(String, String)] = [], uri: Str
             var expected = IncomingRequest(method: "MESSAGE")
             expected.fromURI = "sip:alice@example.org;x=y"
             expected.fromDisplay = "Al \"x\""
+            expected.fromTag = "1"
             expected.toURI = "sip:bob@example.org"
             expected.callID = "call-1"
             expected.contentType = "text/plain;charset=utf-8"

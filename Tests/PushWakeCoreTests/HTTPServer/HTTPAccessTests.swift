@@ -209,6 +209,8 @@ private final class Gate {
         #expect(alice.mayActFor("alice") && alice.mayActFor("alice@example.com"))
         #expect(!alice.mayActFor("bob") && !alice.mayActFor("alice@example.org") && !alice.mayActFor(""))
         #expect(HTTPAccess.Identity.operating.mayActFor("bob"))
+        // Another account, whose name looks the same.
+        #expect(!HTTPAccess.Identity.user("jos\u{E9}", realm: "a.b").mayActFor("jose\u{301}"))
     }
 
     @Test func `offers what all users of the realm have, where they have something in common`() {

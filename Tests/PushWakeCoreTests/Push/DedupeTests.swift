@@ -106,6 +106,24 @@ import Testing
         }
     }
 
+    @Test func `counts tokens that are pushed to by hand each for itself`() {
+        func byHand(_ token: String) -> Binding {
+            var binding = Samples.voip
+            (binding.aor, binding.token) = ("", token)
+            return binding
+        }
+        var removalGuard = TokenRemovalGuard()
+        for _ in 0..<9 { expectEqual(removalGuard.decide(bad, byHand("same"), now: 0), .remove) }
+        for number in 0..<3 { expectEqual(removalGuard.decide(bad, byHand("\(number)"), now: 0), .remove) }
+        expectEqual(removalGuard.decide(bad, byHand("last"), now: 0), .keepAndAlarm)
+    }
+
+    @Test func `names the app, and of Web Push the service`() {
+        #expect(TokenRemovalGuard.topic(of: Samples.android) == Samples.android.app)
+        let browser = Binding(provider: .webpush, token: "https://push.example.com:444/secret", dialect: .rfc8599)
+        #expect(TokenRemovalGuard.topic(of: browser) == "push.example.com:444")
+    }
+
     @Test func `counts each service of Web Push by itself`() {
         func binding(_ service: String, _ user: Int) -> Binding {
             Binding(aor: "u\(user)", provider: .webpush, token: "https://\(service)/\(user)", dialect: .rfc8599)

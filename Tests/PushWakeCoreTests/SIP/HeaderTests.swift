@@ -66,6 +66,7 @@ import Testing
         ("<sip:alice@example.com:5061;transport=tls>", "alice@example.com"), ("<sip:example.com>", "example.com"),
         ("<sips:a;b:secret@[2001:db8::1]:5061>", "a;b@[2001:db8::1]"),
         ("sip:1111@gw.mydomain.com", "1111@gw.mydomain.com"),
+        ("<tel:+123456;phone-context=example.com>", "+123456"), ("TEL:112", "112"),
     ])
     func `names the user at the registrar`(value: String, aor: String) {
         #expect(NameAddress(value.utf8.span)?.addressOfRecord == aor)

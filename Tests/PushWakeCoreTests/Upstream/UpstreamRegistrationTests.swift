@@ -266,6 +266,23 @@ private func digest(_ register: UpstreamRegister?) -> [(nonce: String, count: UI
         #expect(refusal(bench.answer(423) { $0.minExpires = 9000 }) == 423)
     }
 
+    @Test func `the least interval of a server is asked for at once from then on`() {
+        let bench = Bench()
+        _ = bench.phone(authorization: "Digest x")
+        _ = bench.answer(423) { $0.minExpires = 7200 }
+        #expect(refusal(bench.answer(401)) == 401, "the nonce was used up")
+        _ = bench.phone(authorization: "Digest y", credential: Bench.credential)
+        #expect(bench.sent.last?.expires == 7200)
+        _ = bench.answer(200) { $0.expires = 7200 }
+        _ = bench.dueUntilAction()
+        #expect(bench.sent.last?.expires == 7200)
+        // A nonce that serves once is used up by a 423 of the gateway's own REGISTER, too.
+        _ = bench.answer(401) { $0.challenges = [challenge("n1")] }
+        _ = bench.answer(423) { $0.minExpires = 9000 }
+        _ = bench.answer(401) { $0.challenges = [challenge("n2")] }
+        #expect(bench.sent.last?.expires == 9000 && digest(bench.sent.last)?.first?.nonce == "n2")
+    }
+
     @Test func `one REGISTER at a time is on its way`() {
         let bench = Bench()
         _ = bench.phone(device: 1, authorization: "Digest a")

@@ -93,6 +93,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("[2001:db8::1]", "2001-db8--1"), ("[::1]:5080", "0--1-5080"),
+        ("[::ffff:192.0.2.1]", "0--ffff-192.0.2.1"),
+    ])
+    func `an IPv6 address makes a name that may stand in a URI`(server: String, name: String) throws {
+        let made = try target(uri: "sip:\(server)", to: "sip:101@\(server)", allow: server)
+        #expect(made.server == name)
+    }
+
     @Test func `the script's route needs no list`() throws {
         let target = try target(route: "sip:10.0.0.5:5070", allow: "")
         #expect(target.nextHop == "sip:10.0.0.5:5070")

@@ -24,7 +24,7 @@ public struct FlexiAPIApps: Equatable, Sendable {
 
     private init() {}
 
-    /// Reads `apns.org.linphone.phone, fcm.linphone-android`; a provider alone stands for all of its apps.
+    /// Reads `apns.org.linphone.phone, fcm.929724111839`; a provider alone stands for all of its apps.
     public init(setting: String) throws(Mistake) {
         for part in setting.split(separator: ",") {
             let words = part.split(separator: " ")
@@ -39,6 +39,9 @@ public struct FlexiAPIApps: Equatable, Sendable {
         guard !settings.text(.flexiAPIURL).isEmpty else { return }
         self = (try? FlexiAPIApps(setting: settings.text(.flexiAPIApps))) ?? .none
     }
+
+    /// An app that no push can go to: the service refuses its name.
+    public var unusable: String? { entries.first { !$0.app.isEmpty && !FlexiAPIRequest.takes(app: $0.app) }?.app }
 
     /// Nothing is served.
     public var isEmpty: Bool { entries.isEmpty }

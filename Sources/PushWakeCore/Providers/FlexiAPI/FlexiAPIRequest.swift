@@ -63,7 +63,7 @@ public struct FlexiAPIRequest: Sendable {
             parameter = "\(binding.team).\(APNsTopic.bundle(of: binding.app))"
             if let service = binding.service { parameter += ".\(service.name)" }
         }
-        guard fits(parameter, ".") else { throw .unusableApp }
+        guard takes(app: parameter) else { throw .unusableApp }
         return parameter
     }
 
@@ -76,6 +76,9 @@ public struct FlexiAPIRequest: Sendable {
         case .cancel, .refresh, .missed, .answeredElsewhere, .voicemail, .refer: "background"
         }
     }
+
+    /// Whether an app, or what a phone sent as `pn-param`, may stand in a request.
+    static func takes(app: String) -> Bool { fits(app, ".") }
 
     /// Letters, digits, the underscore and `others`: what the service's patterns take.
     private static func fits(_ text: String, _ others: String) -> Bool {

@@ -8,7 +8,9 @@ public enum HarmonyOSResponse {
     /// Reads an answer; `body` is its parsed JSON, nil when there was none. `now` in seconds since 1970.
     public static func verdict(_ response: HTTPResponse, _ body: JSONValue?, now: Int64 = 0) -> Verdict {
         let wait = RetryAfter.milliseconds(response, now: now)
-        guard let code = body?["code"]?.string, !code.isEmpty else { return verdict(response.status, wait) }
+        // Huawei documents a text; a number is read alike, or each push that was accepted would be sent again.
+        let code = body?["code"]?.string ?? body?["code"]?.integer.map { String($0) } ?? ""
+        guard !code.isEmpty else { return verdict(response.status, wait) }
         let text = body?["msg"]?.string ?? ""
         let reason = text.isEmpty ? String(code.prefix(16)) : "\(code.prefix(16)) \(text.prefix(64))"
         switch code {

@@ -60,11 +60,13 @@ public struct Pace: Equatable, Sendable {
         return rate == nil || credit >= Self.one
     }
 
-    /// When to ask `admits` again; nil when there is no bound.
+    /// When to ask `admits` again; nil when a push may go now. There is no such time then: who set a timer for it would be
+    /// woken at once, again and again, while nothing waits or nothing can be sent.
     public func opens(now: Int64) -> Int64? {
-        guard let rate else { return nil }
-        let missing = max(Self.one - credit, 0)
-        return max(now, creditAt &+ (missing * 1000 + rate - 1) / rate)
+        // Nobody may have asked `admits` for long: a connection has to be there first, and a token.
+        var current = self
+        guard !current.admits(now: now), let rate = current.rate else { return nil }
+        return max(now, current.creditAt &+ ((Self.one - current.credit) * 1000 + rate - 1) / rate)
     }
 
     /// Credit for the time that has gone, at a rate that grows with it.

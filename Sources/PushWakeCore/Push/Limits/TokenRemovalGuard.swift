@@ -34,16 +34,21 @@ public struct TokenRemovalGuard: Sendable {
         let environment: Environment
         let app: String
 
-        /// Phones name the services of Web Push: each is a topic of its own.
         init(_ binding: Binding) {
             (provider, environment) = (binding.provider, binding.environment)
-            app = provider == .webpush ? HTTPOrigin.split(binding.token)?.0.authority ?? "" : binding.app
+            app = TokenRemovalGuard.topic(of: binding)
         }
     }
 
     private var tallies: [Topic: Tally] = [:]
 
     public init() {}
+
+    /// Whose tokens are counted together: those of an app, or of a service of Web Push, which phones name by host and
+    /// port. It is what a phone sent.
+    public static func topic(of binding: Binding) -> String {
+        binding.provider == .webpush ? HTTPOrigin.split(binding.token)?.0.authority ?? "" : binding.app
+    }
 
     /// Decides about the binding of a verdict; nil when there is no question of removing it. `now` in seconds.
     ///
@@ -60,8 +65,9 @@ public struct TokenRemovalGuard: Sendable {
             if tally.isOn, tally.good > tally.bad { tally.isOn = false }
             return nil
         }
-        // One user may bring any number of bad ones.
-        if tally.users.count >= Self.mostUsers || tally.users.insert(binding.aor.hashValue).inserted { tally.bad += 1 }
+        // One user may bring any number of bad ones. A token that was given by hand has none, and is one by itself.
+        let user = binding.aor.isEmpty ? binding.token : binding.aor
+        if tally.users.count >= Self.mostUsers || tally.users.insert(user.hashValue).inserted { tally.bad += 1 }
         guard tally.bad >= Self.leastBad, tally.bad > tally.good else { return tally.isOn ? .keep : .remove }
         defer { tally.isOn = true }
         return tally.isOn ? .keep : .keepAndAlarm

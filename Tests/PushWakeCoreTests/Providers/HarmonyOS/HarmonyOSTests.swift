@@ -147,11 +147,13 @@ import Testing
         (503, "", .unavailable), (429, "", .throttled), (403, "", .misconfigured), (200, "", .unavailable),
         (400, "", .rejected), (429, "99999999", .throttled),
     ])
-    func `is read by the code in the body`(status: Int, code: String, outcome: Outcome) {
-        let body = code.isEmpty ? nil : JSON.parse(Array(#"{"code":"\#(code)","msg":"why"}"#.utf8))
-        let verdict = HarmonyOSResponse.verdict(HTTPResponse(status: status), body)
-        #expect(verdict.outcome == outcome)
-        #expect((verdict.next == .renewCredential) == code.hasPrefix("80200"))
+    func `is read by the code in the body, a text or a number`(status: Int, code: String, outcome: Outcome) {
+        for written in ["\"\(code)\"", code] {
+            let body = code.isEmpty ? nil : JSON.parse(Array(#"{"code":\#(written),"msg":"why"}"#.utf8))
+            let verdict = HarmonyOSResponse.verdict(HTTPResponse(status: status), body)
+            #expect(verdict.outcome == outcome)
+            #expect((verdict.next == .renewCredential) == code.hasPrefix("80200"))
+        }
     }
 
     // MARK: A phone says so

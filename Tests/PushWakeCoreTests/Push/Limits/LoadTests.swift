@@ -214,6 +214,26 @@ import Testing
         #expect(throttle.isFree)
     }
 
+    @Test func `names a time to come back only while no push may go`() {
+        var throttle = Throttle()
+        throttle.noteSent(now: 0)
+        throttle.slowed(now: 0)
+        for now in stride(from: Int64(0), through: 61_000, by: 50) {
+            let opens = throttle.opens(now: now)
+            let isAdmitted = throttle.admits(now: now)
+            if let opens { #expect(opens > now || isAdmitted) }
+            if isAdmitted { #expect(throttle.opens(now: now) == nil) }
+        }
+    }
+
+    @Test func `names no time that is over while nobody asks whether a push may go`() {
+        var throttle = Throttle()
+        throttle.noteSent(now: 0)
+        throttle.slowed(now: 0)
+        #expect(throttle.opens(now: 0) == 1000)
+        for now: Int64 in [1000, 5000, 100_000] { #expect(throttle.opens(now: now) == nil) }
+    }
+
     @Test(arguments: [Int64.min, -1, 0, .max]) func `survives any pause`(pause: Int64) {
         var throttle = Throttle()
         for now: Int64 in [0, 5_000_000, 9_000_000, .max - 1] { throttle.held(for: pause, now: now) }
