@@ -670,7 +670,8 @@ enum pushwake_query_kind {
                                     engine_timeout, like a request, and asks only if there may be some */
     PUSHWAKE_QUERY_REMOVE   = 2, /* argument: an AoR; removes its bindings, one row: removed */
     /* Reads keys and templates again, and the file of pushwake_settings_file() if there is one. A row each: "problem",
-     * "taken" (a setting whose new value counts from now on), "restart" (one that needs a restart of the engine). */
+     * "doubt" (a value that counts and will hardly do), "taken" (a setting whose new value counts from now on), "restart"
+     * (one that needs a restart of the engine). */
     PUSHWAKE_QUERY_RELOAD   = 3,
     /* argument: a Call-ID or an AoR; a row for each of its newest requests ("call_id", "summary", ...), followed by
      * a row for each step ("at_ms", "text", ...). Empty: the newest 20 requests, without steps.

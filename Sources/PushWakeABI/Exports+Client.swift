@@ -79,7 +79,7 @@ public func pushwake_wait_new(
     do throws(ClientError) {
         guard wanted.put(.wait, into: wait.client, host: 0, handle.requests) else { return 0 }
         let reply = try wait.client.call()
-        wanted.read(reply, into: result, wait.arena)
+        try wanted.read(reply, into: result, wait.arena)
         out.pointee = give(wait)
         return 0
     } catch {

@@ -25,7 +25,7 @@ public func pushwake_wake(
     do throws(ClientError) {
         guard wanted.put(.wake, into: handle.client, host: handle.host, handle.requests) else { return 0 }
         let reply = try handle.client.call()
-        wanted.read(reply, into: out, handle.arena)
+        try wanted.read(reply, into: out, handle.arena)
         return 0
     } catch {
         return handle.status(of: error)

@@ -210,7 +210,11 @@ struct WakeRequestView {
     }
 
     /// Takes the answer over.
-    func read(_ reply: MessageReader, into out: UnsafeMutablePointer<pushwake_wake_result>, _ arena: TextArena) {
+    ///
+    /// A verdict that this release does not know makes it as good as none: all that the host could do with it is guess.
+    func read(
+        _ reply: MessageReader, into out: UnsafeMutablePointer<pushwake_wake_result>, _ arena: TextArena
+    ) throws(ClientError) {
         var result = pushwake_wake_result()
         result.size = out.pointee.size
         var verdicts: ArraySlice<UInt8> = []
@@ -229,6 +233,9 @@ struct WakeRequestView {
             case .legs: legs = reader.bytes[field.range]
             default: break
             }
+        }
+        if let unknown = verdicts.first(where: { UInt32($0) > PUSHWAKE_HOLD.rawValue }) {
+            throw .unavailable("the engine is of a later release (verdict \(unknown)); install both of one release")
         }
         result.deadline_ms = result.limit_ms &+ Self.grace
         for index in contacts.indices where index < verdicts.count {

@@ -140,6 +140,12 @@ public final class ChildProcess {
             ? "exit code \(clinux_exit_code(status))" : "signal \(clinux_signal(status))"
     }
 
+    /// Ends a child that nobody can ask any more; `takeEnd()` tells when it has ended.
+    public func end() {
+        guard !hasEnded else { return }
+        _ = kill(pid, SIGKILL)
+    }
+
     /// Asks, waits up to `milliseconds`, then kills.
     public func stop(milliseconds: Int64) {
         closeInput()

@@ -8,8 +8,8 @@ struct ReloadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reload", abstract: "Makes the engine read its settings file, keys and templates again.",
         discussion: """
-            Prints each setting that counts from now on, and each that takes a restart of the engine. Exit code 1 when \
-            something is wrong: a settings file with a mistake in it changes nothing.
+            Prints each setting that counts from now on, each that takes a restart of the engine, and each value that \
+            is in doubt. Exit code 1 when something is wrong: a settings file with a mistake in it changes nothing.
             """)
 
     @OptionGroup var options: SettingsOptions
@@ -22,7 +22,7 @@ struct ReloadCommand: ParsableCommand {
         } else {
             for field in rows.joined() {
                 let text = PrintableText.cleaned(field.text ?? "")
-                if field.name == "problem" { Console.printError(text) } else { Console.say(text) }
+                if ["problem", "doubt"].contains(field.name) { Console.printError(text) } else { Console.say(text) }
             }
         }
         if rows.joined().contains(where: { $0.name == "problem" }) { throw ExitCode(1) }

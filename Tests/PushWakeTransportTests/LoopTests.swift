@@ -19,6 +19,34 @@ import Testing
         #expect(fired == [4, 1, 3, 2, 0])
     }
 
+    @Test func `ends a turn although each timer sets another one for now`() throws {
+        let loop = try Loop()
+        var fired = 0
+        func again() {
+            fired += 1
+            if fired < 5 { _ = loop.schedule(at: loop.now, again) }
+        }
+        _ = loop.schedule(at: loop.now, again)
+        loop.turn(waitingUpTo: 0)
+        #expect(fired == 1)
+        while fired < 5 { loop.turn(waitingUpTo: 50) }
+        loop.turn(waitingUpTo: 0)
+        #expect(fired == 5)
+    }
+
+    @Test(arguments: [Int64.min, 0, 1])
+    func `keeps no timer from its turn by one that is set for the past again and again`(past: Int64) throws {
+        let loop = try Loop()
+        var isOver = false
+        func again() { if !isOver { _ = loop.schedule(at: past, again) } }
+        _ = loop.schedule(at: past, again)
+        _ = loop.schedule(after: 5) { isOver = true }
+        let end = SystemClock.monotonicMilliseconds() + 1000
+        while !isOver, SystemClock.monotonicMilliseconds() < end { loop.turn(waitingUpTo: 10) }
+        #expect(isOver)
+        isOver = true
+    }
+
     @Test func `keeps no more cancelled timers than live ones`() {
         var heap = TimerHeap()
         var fired = 0

@@ -171,8 +171,9 @@ extension AGISession {
         default: break
         }
         state = .askingChannel
-        let wanted = "${CHANNEL(pjsip,call-id)} ${CHANNEL(videonativeformat)} ${CHANNEL(pjsip,remote_uri)}"
-        return [.say("GET FULL VARIABLE \"\(wanted)\"")]
+        // Of a caller who is not to be seen it would be read in vain.
+        let caller = environment.withholdsCaller ? "" : " ${CHANNEL(pjsip,remote_uri)}"
+        return [.say("GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)} ${CHANNEL(videonativeformat)}\(caller)\"")]
     }
 
     /// Begins with what the channel or the script says: its Call-ID, and behind spaces its video formats, such as

@@ -77,6 +77,17 @@ public struct MessageWriter: ~Copyable {
         append(id)
     }
 
+    /// Adds fields that are of use together alone: all of them, or none where there is no room; false then.
+    public mutating func putTogether(_ fill: (inout MessageWriter) -> Void) -> Bool {
+        guard !isOverfull else { return false }
+        let before = bytes.count
+        fill(&self)
+        guard isOverfull else { return true }
+        bytes.removeSubrange(before...)
+        isOverfull = false
+        return false
+    }
+
     /// Adds a field of raw bytes.
     public mutating func put(_ tag: EngineProtocol.Tag, _ value: Span<UInt8>) {
         guard reserve(tag, value.count) else { return }

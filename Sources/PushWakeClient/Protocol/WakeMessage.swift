@@ -183,10 +183,16 @@ package struct WakeMessage: Equatable {
 /// Which request wakes a user: forks of it are the same wake, and a request that comes again after a challenge or a
 /// refusal has another CSeq and is another wake.
 package struct WakeKey: Hashable {
-    package let aor: String
+    package let user: UserKey
     package let callID: String
     package let cseq: UInt32
     package let event: PushEvent
+
+    package init(aor: String, callID: String, cseq: UInt32, event: PushEvent) {
+        (user, self.callID, self.cseq, self.event) = (UserKey(aor), callID, cseq, event)
+    }
+
+    package var aor: String { user.aor }
 }
 
 /// Which request a host speaks of.
@@ -198,7 +204,7 @@ package enum RequestID: Hashable {
 
     /// Whether channels wait for it, for this user and with this Call-ID.
     package func isWaited(aor: String, callID: String) -> Bool {
-        if case .waited(let key) = self { key.aor == aor && key.callID == callID } else { false }
+        if case .waited(let key) = self { key.user == UserKey(aor) && key.callID == callID } else { false }
     }
 }
 

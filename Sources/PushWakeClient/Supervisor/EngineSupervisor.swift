@@ -24,6 +24,7 @@ public final class EngineSupervisor {
     private var startAt: Int64 = 0
     private var subscribeAt: Int64 = 0
     private var isSubscribed = false
+    private var silence = SilenceWatch()
     private var hasLogged = false
     /// Milliseconds that an engine may take to answer before its silence is logged: somebody else's, or one of our own,
     /// which may have a large store to open.
@@ -65,6 +66,7 @@ public final class EngineSupervisor {
         var next = Int64.max
         if isSupervised && child == nil { next = startAt }
         if !isSubscribed && (child != nil || !isSupervised) { next = min(next, subscribeAt) }
+        if child != nil { next = min(next, silence.nextAt) }
         // A kernel without pidfd: look now and then.
         if let child, child.exitDescriptor < 0 { next = min(next, now + 200) }
         return next == .max ? -1 : Int32(clamping: max(0, next &- now))
@@ -84,6 +86,12 @@ public final class EngineSupervisor {
         if isSupervised && child == nil && now >= startAt { start(now) }
         if !isSubscribed && now >= subscribeAt && (child != nil || !isSupervised) { subscribe(now) }
         if isSubscribed && ready.contains(client.descriptor) { deliver(now) }
+        // ORDER: last, since what has come meanwhile is a sign of life, however late this process looks.
+        switch silence.act(now: now) {
+        case .nothing: break
+        case .ask: askAgain()
+        case .end: endHungEngine()
+        }
     }
 
     /// Ends the engine: asks, waits at most two seconds, then kills.
@@ -143,21 +151,41 @@ public final class EngineSupervisor {
     }
 
     private func subscribe(_ now: Int64) {
-        client.begin(.subscribe)
-        client.put(.host, Int64(bitPattern: host))
-        if onUpstream != nil { client.put(.sendsUpstream, 1) }
+        beginSubscribing(waits: true)
         do throws(ClientError) {
             // Patient by itself: it asks seldom, and no request of the PBX waits behind it.
             _ = try client.call(milliseconds: settings.integer(.engineTimeout))
             isSubscribed = true
             members.add(client.descriptor)
             noteAnswer()
+            if isSupervised { silence.heard(now: now) }
             onEngine()
         } catch {
             client.disconnect()
             subscribeAt = now + (isSupervised ? 50 : 500)
             noteAbsence(now, error)
         }
+    }
+
+    private func beginSubscribing(waits: Bool) {
+        client.begin(.subscribe, waits: waits)
+        client.put(.host, Int64(bitPattern: host))
+        if onUpstream != nil { client.put(.sendsUpstream, 1) }
+    }
+
+    /// Asks a silent engine for a sign of life, without waiting for it.
+    private func askAgain() {
+        beginSubscribing(waits: false)
+        // One that has not read what it was asked before takes no more.
+        try? client.post()
+    }
+
+    private func endHungEngine() {
+        onLog(
+            .error,
+            "the engine (process \(enginePID)) has not answered for \(SilenceWatch.limit / 1000) s; it is ended, and started again"
+        )
+        child?.end()
     }
 
     private func noteAnswer() {
@@ -186,6 +214,7 @@ public final class EngineSupervisor {
         members.remove(client.descriptor)
         client.disconnect()
         isSubscribed = false
+        silence = SilenceWatch()
     }
 
     /// Hands on what has come, a bounded number per turn so that the log is not starved.
@@ -193,6 +222,7 @@ public final class EngineSupervisor {
         do throws(ClientError) {
             for _ in 0..<256 {
                 guard let message = try client.nextEvent() else { return }
+                if isSupervised { silence.heard(now: now) }
                 switch message.kind {
                 case .result: report(PushResult(decoding: message), message)
                 case .verbs: onVerbs(message)
@@ -217,6 +247,42 @@ public final class EngineSupervisor {
     private func log(_ line: String) {
         let (level, text) = LogLevel.parse(line: line)
         onLog(level, text)
+    }
+}
+
+/// When an engine that has answered counts as hung. Times are monotonic milliseconds.
+///
+///     heard --10 s--> asked --10 s--> asked --10 s--> asked --10 s--> hung
+///       ^               |               |               |
+///       +-----------------any message of the engine-----+
+///
+/// Questions are counted and not only time, so that nobody ends an engine because the watching process stood still.
+struct SilenceWatch: Equatable {
+    enum Action: Equatable { case nothing, ask, end }
+
+    private static let pause: Int64 = 10_000
+    private static let questions = 3
+    /// Milliseconds of silence after which an engine hangs.
+    static let limit = pause * Int64(questions + 1)
+
+    /// When `act` must be called at the latest; `.max` while nobody is watched.
+    private(set) var nextAt = Int64.max
+    private var asked = 0
+
+    mutating func heard(now: Int64) {
+        asked = 0
+        nextAt = now &+ Self.pause
+    }
+
+    mutating func act(now: Int64) -> Action {
+        guard now >= nextAt else { return .nothing }
+        guard asked < Self.questions else {
+            self = SilenceWatch()
+            return .end
+        }
+        asked += 1
+        nextAt = now &+ Self.pause
+        return .ask
     }
 }
 

@@ -33,7 +33,10 @@ extension EngineCore {
         to message: MessageReader, _ peer: EnginePeer?
     ) {
         switch result {
-        case .success(let kept): answer(registration, host, kept, to: message, peer)
+        case .success(let kept):
+            answer(registration, host, kept, to: message, peer)
+            // ORDER: nobody waits for it.
+            moveTokens(kept.bound.newTokens, alsoNoting: kept.bound.dueTokens)
         case .failure(let error):
             storeFailed(
                 "the bindings of a phone could not be stored \(EngineLog.names(registration.aor, registration.callID)): \(error)"
@@ -57,6 +60,10 @@ extension EngineCore {
         var stored: [Binding] = []
         /// Contacts that their phones leave.
         var replaced: [String] = []
+        /// What of `stored` has a token that the user did not have.
+        var newTokens: [Binding] = []
+        /// What of the others a store that nodes share is to be told of again.
+        var dueTokens: [Binding] = []
         /// A later REGISTER of the phone was faster.
         var isOvertaken = false
         /// Contacts of the REGISTER that were granted too little, by their place.
@@ -124,14 +131,22 @@ extension EngineCore {
         let caps = policy.featureCaps(
             of: registration, stored: Set(kept.bound.stored.map(\.provider)), purrs: kept.purrs, brief: kept.bound.brief
         )
+        var late = own[...]
         reply(to: message, peer) { writer in
             writer.put(.outcome, outcome.rawValue)
             writer.put(.bindings, kept.bound.stored.count)
             writer.put(.featureCaps, caps.joined())
             for problem in problems { writer.put(.problem, problem) }
             for contact in kept.stale { writer.put(.staleContact, contact) }
-            for verb in own { verb.encode(into: &writer) }
+            // Those of one request stay in their order.
+            while let request = late.first?.request {
+                let verbs = late.prefix { $0.request === request }
+                guard writer.putTogether({ for verb in verbs { verb.encode(into: &$0) } }) else { break }
+                late = late.dropFirst(verbs.count)
+            }
         }
+        // A thousand calls for one user, and more: the host's supervisor executes what has no room in the answer.
+        dispatch(Array(late))
     }
 
     /// Tells the requests of the user what this REGISTER means for them; what their hosts have to do comes back.
@@ -144,7 +159,7 @@ extension EngineCore {
                 verbs += unregistered(uri: contact.uri, aor: registration.aor, domain: host.domain)
                 continue
             }
-            let saved = host.contact(contact.uri, among: registration.contacts.count)
+            let saved = host.contact(contact, of: registration)
             var known =
                 saved?.known.contact
                 ?? CallContact(
@@ -192,8 +207,9 @@ extension EngineCore {
         var bound = Bound()
         let route = NodeRoute(nodeURI: shared == nil ? "" : settings.text(.nodeURI))
         for (index, contact) in registration.contacts.enumerated() {
-            let saved = host.place(of: contact.uri, among: registration.contacts.count)
-            let granted = saved.flatMap(host.granted) ?? granted
+            guard !registration.isRemoval(contact) else { continue }
+            let saved = host.place(of: contact, of: registration)
+            let granted = saved.map { host.granted($0) ?? granted } ?? host.leastGranted ?? granted
             if policy.isTooShort(granted: granted) { bound.brief.append(index) }
             var bindings = policy.usable(contact, of: registration)
             guard !bindings.isEmpty else { continue }
@@ -209,11 +225,13 @@ extension EngineCore {
                     bindings[index].route = route.text(aor: registration.aor, path: contact.path, flow: contact.flow)
                 }
             }
-            guard let left = try store.register(bindings, now: now) else {
+            guard let kept = try store.keep(bindings, now: now) else {
                 bound.isOvertaken = true
                 continue
             }
-            bound.replaced += left
+            bound.replaced += kept.leftContacts
+            bound.newTokens += kept.newTokens
+            bound.dueTokens += kept.dueTokens
             bound.stored += bindings
         }
         return bound
@@ -273,20 +291,34 @@ struct RegisteringHost {
         }
     }
 
-    /// The saved contact for one of the REGISTER: by its URI, or the only one for the only one, where the registrar
-    /// writes it otherwise.
-    func contact(_ uri: String, among count: Int) -> WakeMessage.Contact? {
-        place(of: uri, among: count).map { contacts[$0] }
+    /// The saved contact for one of the REGISTER that stays.
+    func contact(_ contact: RegisteredContact, of registration: Registration) -> WakeMessage.Contact? {
+        place(of: contact, of: registration).map { contacts[$0] }
     }
 
-    /// Its place in `contacts`.
-    func place(of uri: String, among count: Int) -> Int? {
-        guard !contacts.isEmpty else { return nil }
-        if let same = contacts.firstIndex(where: { $0.uri == uri }) { return same }
-        if count == 1 && contacts.count == 1 { return 0 }
-        let bare = Binding.withoutPushParameters(uri)
-        return contacts.firstIndex { $0.uri == bare }
+    /// Its place in `contacts`: by its URI or its instance, or what all others leave over, where the registrar or the script
+    /// writes it otherwise (an alias for the way back, say).
+    func place(of contact: RegisteredContact, of registration: Registration) -> Int? {
+        if let named = place(named: contact) { return named }
+        var rest = Set(contacts.indices)
+        for other in registration.contacts where other != contact && !registration.isRemoval(other) {
+            guard let named = place(named: other) else { return nil }
+            rest.remove(named)
+        }
+        return rest.count == 1 ? rest.first : nil
     }
+
+    private func place(named contact: RegisteredContact) -> Int? {
+        if let same = contacts.firstIndex(where: { $0.uri == contact.uri }) { return same }
+        let bare = Binding.withoutPushParameters(contact.uri)
+        if let same = contacts.firstIndex(where: { $0.uri == bare }) { return same }
+        guard !contact.instance.isEmpty else { return nil }
+        let own = contacts.indices.filter { contacts[$0].instance == contact.instance }
+        return own.count == 1 ? own[0] : nil
+    }
+
+    /// The least that a contact was granted, for one that cannot be told from others; nil when the registrar has not said.
+    var leastGranted: Int64? { contacts.indices.compactMap(granted).min() }
 
     /// Seconds that the registrar granted the contact at a place; nil when it has not said.
     func granted(_ place: Int) -> Int64? {

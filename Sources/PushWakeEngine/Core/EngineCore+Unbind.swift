@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeStore
+internal import PushWakeSystem
 
 /// What a REGISTER takes away.
 extension EngineCore {
@@ -63,6 +65,53 @@ extension EngineCore {
             removed += try store.remove(device, of: registration.aor, reason: reason, now: now).count
         }
         return removed
+    }
+}
+
+/// Tokens that come in for another user than before.
+extension EngineCore {
+    /// Looks who else has tokens that are new to their user, and takes them away where `one_aor_per_token` says so. A store
+    /// that nodes share has no other way to find users by their tokens than to be told, of those in `due` as well.
+    func moveTokens(_ new: [Binding], alsoNoting due: [Binding]) {
+        guard !new.isEmpty || !due.isEmpty else { return }
+        guard let shared else {
+            for binding in new where tokenMove.concerns(binding) {
+                switch direct({ (store) throws(StoreError) in try store.users(withTokenOf: binding) }) {
+                case .success(let others): for other in others { take(binding, from: other) }
+                case .failure(let error): storeFailed("who else has a token could not be read: \(error)")
+                }
+            }
+            return
+        }
+        for binding in due where tokenMove.concerns(binding) { shared.noteUser(of: binding) { _ in } }
+        for binding in new where tokenMove.concerns(binding) {
+            shared.noteUser(of: binding) { [weak self] other in
+                if let other { self?.take(binding, from: other) }
+            }
+        }
+    }
+
+    private func take(_ binding: Binding, from other: String) {
+        let now = SystemClock.wallSeconds()
+        let user = PrintableText.logValue(binding.aor)
+        ask(about: other) { [tokenMove] (store) throws(StoreError) in
+            var taken = 0
+            for old in try store.bindings(of: other, now: now) where tokenMove.takes(old, for: binding, now: now) {
+                let token = BindingSelector.token(provider: old.provider, app: old.app, token: old.token)
+                taken += try store.remove(token, of: other, reason: "moved to \(user)", now: now).count
+            }
+            return taken
+        } then: { [self] (result: Result<Int, StoreError>) in
+            let name = PrintableText.logValue(other)
+            switch result {
+            case .success(0): break
+            case .success(let count):
+                statistics.moved += count
+                log(.notice, "binding removed aor=\(name): its phone has registered as \(user)")
+            case .failure(let error):
+                storeFailed("a binding could not be removed aor=\(name), its phone has registered as \(user): \(error)")
+            }
+        }
     }
 }
 

@@ -144,7 +144,9 @@ extension EngineCore {
             return try store.bindings(of: message.aor, now: SystemClock.wallSeconds())
                 .suffix(Int(settings.integer(.bindingsPerUser)))
         }
-        guard let device = try device(ofPURR: message.purr, in: store), device.aor == message.aor else { return [] }
+        guard let device = try device(ofPURR: message.purr, in: store), device.aor.isSameBytes(as: message.aor) else {
+            return []
+        }
         return device.bindings
     }
 

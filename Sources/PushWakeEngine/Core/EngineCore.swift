@@ -40,7 +40,7 @@ final class EngineCore {
     var wakesUnderWay: [RequestID: CallEnd?] = [:]
     var resumesUnderWay = ResumesUnderWay()
     /// Users whose phones may be elsewhere without this node hearing of it, and whether they are looked at soon.
-    var usersToCheck: Set<String> = []
+    var usersToCheck: Set<UserKey> = []
     var isLookDue = false
     /// Monotonic milliseconds at which the engine started.
     let startedAt = SystemClock.monotonicMilliseconds()
@@ -56,6 +56,8 @@ final class EngineCore {
     private(set) var loadPolicies: LoadPolicies
     /// Tells a second push to one device within `ignore_same`.
     var dedupe: Dedupe
+    /// When a token leaves its user.
+    let tokenMove: TokenMove
     /// How many pushes requests may cause.
     var limits: PushLimits
     /// Pushes that wait for `limits` or `dedupe`, and the turns that have a timer or are being taken.
@@ -90,6 +92,7 @@ final class EngineCore {
         self.shared = shared
         self.delivery = delivery
         dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
+        tokenMove = TokenMove(settings)
         limits = PushLimits(settings, seed: UInt64.random(in: 0...UInt64.max))
         putOff = PutOffPushes(capacity: Int(settings.integer(.queueSize)))
         calls = HeldRequests(most: Int(settings.integer(.wakesKept)))

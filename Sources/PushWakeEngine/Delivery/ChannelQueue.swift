@@ -136,10 +136,12 @@ final class ChannelQueue {
 
     /// The provider wants no pushes for so many milliseconds: what cannot wait so long ends now.
     func hold(_ pause: Int64) {
+        let before = throttle.heldUntil(now: loop.now)
         throttle.held(for: pause, now: loop.now)
         isDirect = false
         turnTimer.cancel()
-        if let end = throttle.heldUntil(now: loop.now) {
+        // The answers of a wave come by the thousand, and a hundred thousand pushes may wait: the first has told all.
+        if let end = throttle.heldUntil(now: loop.now), end != before {
             finish({ $0.deadline <= end }, Verdict(.throttled, reason: "ProviderAsksToWait"))
         }
         update()

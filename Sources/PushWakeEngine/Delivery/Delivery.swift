@@ -33,6 +33,8 @@ final class Delivery {
     private let limit: Int
     private var pushTypes: APNsPushTypeRule
     private var removalGuard = TokenRemovalGuard()
+    /// Phones name topics: each may be alarming.
+    private let alarms: LimitedLines
 
     init(settings: Settings, loop: Loop, log: EngineLog) {
         self.settings = settings
@@ -40,6 +42,7 @@ final class Delivery {
         self.log = log
         limit = Int(settings.integer(.queueSize))
         pushTypes = APNsPushTypeRule(setting: settings.text(.apnsPushType))
+        alarms = LimitedLines(log)
         clocks = ProviderClocks(loop: loop, log: log)
         channels = ProviderChannels(queues: ChannelQueues(capacity: limit), clocks: clocks)
         random = Randomness()
@@ -228,6 +231,8 @@ final class Delivery {
         if verdict.outcome == .misconfigured { configurationErrors[job.binding.provider] = verdict.reason }
         // Phones name their apps: one that is another team's must not open the circuit for all.
         guard !verdict.isOfApp else { return }
+        // Refused here while its service wants a pause: one answer of the service must not count for all who come meanwhile.
+        guard verdict.outcome != .throttled || job.attempts > 0 else { return }
         // A dead token says nothing against the credential.
         let outcome: Outcome = verdict.outcome == .tokenGone ? .accepted : verdict.outcome
         guard channel.breaker.note(outcome, now: loop.now) else { return }
@@ -280,12 +285,22 @@ final class Delivery {
         switch removalGuard.decide(verdict, binding, now: now) {
         case .remove: return true
         case .keepAndAlarm:
-            log(
+            let topic = PrintableText.logValue(TokenRemovalGuard.topic(of: binding), most: 120)
+            alarms(
                 .error,
-                "most tokens of \(binding.provider.name) \(binding.app) are called bad (\(verdict.reason)); none is removed: check environment and topic"
-            )
+                "most tokens of \(binding.provider.name) \(topic) are called bad (\(verdict.reason)); none is removed: \(Self.suspicion(of: binding.provider))",
+                now: loop.now)
             return false
         case .keep, nil: return false
+        }
+    }
+
+    /// What is looked at first where a provider calls all tokens bad.
+    private static func suspicion(of provider: Provider) -> String {
+        switch provider {
+        case .apns: "check environment and topic"
+        case .webpush: "check vapid_key"
+        default: "check its key and its app"
         }
     }
 

@@ -166,11 +166,14 @@ public struct PushExplanation: Sendable {
     private static func content(
         _ event: PushEvent, _ occasion: PushOccasion, _ request: IncomingRequest, _ settings: Settings, _ now: Int64
     ) -> PushContent {
-        PushContent(
+        var content = PushContent(
             event: event, occasion: occasion, callID: request.callID, fromURI: request.fromURI,
             fromDisplay: request.fromDisplay,
             toURI: request.toURI, text: request.text,
             timeToLive: settings.timeToLive(of: event, occasion), sentAt: now)
+        content.fromTag = request.fromTag
+        content.hasVideo = request.offersVideo
+        return content
     }
 
     private static func obstacle(to contact: RegisteredContact, of registration: Registration) -> String? {

@@ -15,10 +15,14 @@ struct HTTPFields {
     /// Fields whose text phones show.
     private static let shown: Set<String> = ["text", "title"]
     private var values: [String: String] = [:]
+    /// The first name that stands twice in one form: which value was meant, nobody knows. JSON cannot have it.
+    private var repeated: String?
 
     /// Reads them; what the body says counts before the query.
     init(_ request: ServedRequest) throws(Problem) {
-        for field in request.query.fields where values[field.name] == nil { values[field.name] = field.value }
+        let query = request.query.fields
+        noteRepetition(of: query.lazy.map(\.name))
+        for field in query where values[field.name] == nil { values[field.name] = field.value }
         guard !request.body.isEmpty else { return }
         switch request.mediaType {
         case "application/json": try take(json: request.body)
@@ -28,6 +32,11 @@ struct HTTPFields {
                 status: 415, message: "send application/json or application/x-www-form-urlencoded")
         }
         try checkControls()
+    }
+
+    private mutating func noteRepetition(of names: some Sequence<String>) {
+        var seen: Set<String> = []
+        for name in names where !seen.insert(name).inserted { repeated = repeated ?? name }
     }
 
     /// What phones show may have tabs and lines, which end as in a text of this system; nothing else has control
@@ -65,17 +74,23 @@ struct HTTPFields {
     /// Refuses other names than these, and these without a value: what was meant as a condition shall not be taken for
     /// none. A listing begins with an empty cursor.
     func refuseAllBut(_ names: Set<String>) throws(Problem) {
-        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
-            let shown = PrintableText.cleaned(String(name.prefix(40)))
-            guard names.contains(name) else {
-                throw Problem(
-                    status: 400, message: "there is no \(shown) here; write \(names.sorted().joined(separator: ", "))")
-            }
-            guard !value.isEmpty || name == "cursor" else {
-                throw Problem(status: 400, message: "\(shown) is empty; leave it out, or give it a value")
-            }
+        try refuseUnknown(but: names)
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) where value.isEmpty && name != "cursor" {
+            throw Problem(status: 400, message: "\(Self.shown(name)) is empty; leave it out, or give it a value")
         }
     }
+
+    /// Refuses other names than these, and a name that stands twice: a misspelt one would be missing without a word,
+    /// and a call go out as a text; of two users one would be taken.
+    func refuseUnknown(but names: Set<String>) throws(Problem) {
+        if let repeated { throw Problem(status: 400, message: "\(Self.shown(repeated)) is there twice; write it once") }
+        guard let other = values.keys.filter({ !names.contains($0) }).min() else { return }
+        throw Problem(
+            status: 400,
+            message: "there is no \(Self.shown(other)) here; write \(names.sorted().joined(separator: ", "))")
+    }
+
+    private static func shown(_ name: String) -> String { PrintableText.cleaned(String(name.prefix(40))) }
 
     /// The first of several names that has a value.
     func first(of names: [String]) -> String? {
@@ -114,7 +129,9 @@ struct HTTPFields {
 
     private mutating func take(form body: [UInt8]) throws(Problem) {
         do throws(FormFields.Failure) {
-            for field in try FormFields(body, keepsLines: true).fields { values[field.name] = field.value }
+            let fields = try FormFields(body, keepsLines: true).fields
+            noteRepetition(of: fields.lazy.map(\.name))
+            for field in fields { values[field.name] = field.value }
         } catch {
             switch error {
             case .tooMany: throw Problem(status: 400, message: "the form has more than \(FormFields.most) fields")

@@ -23,6 +23,7 @@ struct PushEndpoints {
     private func send(_ call: HTTPCall) {
         do throws(HTTPFields.Problem) {
             let fields = try HTTPFields(call.request)
+            try fields.refuseUnknown(but: Self.sendFields)
             let event = try event(fields, fallback: .custom)
             let waits = try fields.flag("wait") ?? true
             let seconds = try fields.number("timeout", 1...Self.longestWait) ?? 30
@@ -43,13 +44,20 @@ struct PushEndpoints {
         }
     }
 
+    /// What the engine takes as it comes.
+    private static let sendTags: [(EngineProtocol.Tag, String)] = [
+        (.aor, "aor"), (.provider, "provider"), (.app, "app"), (.token, "token"), (.pushType, "push_type"),
+        (.environment, "environment"), (.service, "service"), (.callID, "call_id"), (.fromURI, "from"),
+        (.fromDisplay, "from_name"), (.text, "text"), (.title, "title"),
+    ]
+    private static let sendFields = Set(
+        sendTags.map(\.1) + PushParameterName.givenByHand.map(\.field) + ["event", "wait", "timeout"])
+    private static let wakeFields: Set = [
+        "aor", "event", "timeout", "call_id", "from", "from_name", "to", "text",
+    ]
+
     private static func put(_ fields: HTTPFields, _ writer: inout MessageWriter) {
-        let tags: [(EngineProtocol.Tag, String)] = [
-            (.aor, "aor"), (.provider, "provider"), (.app, "app"), (.token, "token"), (.pushType, "push_type"),
-            (.environment, "environment"), (.service, "service"), (.callID, "call_id"), (.fromURI, "from"),
-            (.fromDisplay, "from_name"), (.text, "text"), (.title, "title"),
-        ]
-        for (tag, name) in tags { writer.put(tag, fields[name] ?? "") }
+        for (tag, name) in sendTags { writer.put(tag, fields[name] ?? "") }
         for (field, attribute) in PushParameterName.givenByHand {
             guard let value = fields[field] else { continue }
             writer.put(.attributeName, attribute.rawValue)
@@ -83,6 +91,7 @@ struct PushEndpoints {
     private func wake(_ call: HTTPCall) {
         do throws(HTTPFields.Problem) {
             let fields = try HTTPFields(call.request)
+            try fields.refuseUnknown(but: Self.wakeFields)
             let aor = try fields.required("aor")
             let event = try event(fields, fallback: .call)
             let usual = min(core.settings.integer(.wakeTimeout), Self.longestWait)

@@ -35,15 +35,15 @@ extension EngineCore {
     /// Looks whether phones for which requests are held have registered elsewhere, as announcements may have been missed,
     /// and lets other nodes know of the requests: the server may have forgotten that.
     func lookElsewhere() {
-        var users: Set<String> = []
-        for request in calls.live(where: { $0.machine.isWaiting }) { users.insert(request.aor) }
-        for aor in users { lookElsewhere(at: aor) }
+        var users: Set<UserKey> = []
+        for request in calls.live(where: { $0.machine.isWaiting }) { users.insert(UserKey(request.aor)) }
+        for user in users { lookElsewhere(at: user.aor) }
         goOnWithResumes()
     }
 
     /// Soon looks at this user too, and at all that the store has yet to answer.
     func lookLater(at aor: String? = nil) {
-        if let aor { usersToCheck.insert(aor) }
+        if let aor { usersToCheck.insert(UserKey(aor)) }
         guard !isLookDue else { return }
         isLookDue = true
         delivery.loop.schedule(after: Self.lookPause) { [weak self] in
@@ -51,7 +51,7 @@ extension EngineCore {
             isLookDue = false
             let users = usersToCheck
             usersToCheck = []
-            for aor in users { lookElsewhere(at: aor) }
+            for user in users { lookElsewhere(at: user.aor) }
             goOnWithResumes()
         }
     }
@@ -190,7 +190,7 @@ extension EngineCore {
         let route = NodeRoute(nodeURI: settings.text(.nodeURI))
         let contacts = registration.contacts.map { contact in
             let isRemoval = registration.isRemoval(contact)
-            let saved = isRemoval ? nil : host.contact(contact.uri, among: registration.contacts.count)
+            let saved = isRemoval ? nil : host.contact(contact, of: registration)
             return RegistrationNotice.Contact(
                 uri: contact.uri, instance: contact.instance, tokens: contact.bindings.map(\.token),
                 key: saved?.key ?? "", flow: saved?.flow ?? "", registrationID: registration.callID,

@@ -219,8 +219,8 @@ public final class EngineServer {
         if !outcome.isBroken {
             let pasted = PastedSecrets(core.settings)
             let problems = core.delivery.reload() + (http?.reload(core.settings) ?? []).map { pasted.hide(in: $0) }
-            let said = notes
-            notes += problems.map { ReloadNote.problem($0) }.filter { !said.contains($0) }
+            notes.removeAll { problems.contains($0.text) }
+            notes += problems.map { ReloadNote.problem($0) }
         }
         for note in notes { log(note.level, note.text) }
         return notes
@@ -228,18 +228,27 @@ public final class EngineServer {
 
     private static func openStore(_ settings: Settings, _ log: EngineLog) throws(EngineFailure) -> any BindingStore {
         let perUser = Int(settings.integer(.bindingsPerUser))
-        guard settings.storeChoice == .sqlite else { return MemoryStore(perUser: perUser, purrs: PURRLimits(settings)) }
+        let findsTokens = TokenMove(settings) != .never
+        guard settings.storeChoice == .sqlite else {
+            return MemoryStore(perUser: perUser, purrs: PURRLimits(settings), findsTokens: findsTokens)
+        }
         do throws(StoreError) {
             let durability: SQLiteStore.Durability = settings.text(.storeSync) == "full" ? .everyCommit : .checkpoint
             var options = SQLiteStore.Options(durability: durability)
             options.findsEnds = settings.integer(.refreshBefore) > 0
             options.findsPURRs = settings.flag(.purr)
+            options.findsTokens = findsTokens
             options.purrs = PURRLimits(settings)
             options.perUser = perUser
             let store = try SQLiteStore(path: settings.text(.storePath), options: options)
             // A page that is lost may be many rows.
             let lines = LimitedLines(log, most: 10)
             store.onDamage = { lines(.error, $0) }
+            if let lack = store.lacksTokens {
+                log(
+                    .warning,
+                    "one_aor_per_token has no effect until the engine is started anew with room for it: \(lack)")
+            }
             return try BufferedStore(store, inGroups: durability != .everyCommit)
         } catch {
             throw EngineFailure(message: "store_path: \(error)")

@@ -13,10 +13,10 @@ final class FilteredStore: BindingStore {
         self.filter = filter
     }
 
-    func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String]? {
+    func keep(_ bindings: [Binding], now: Int64) throws(StoreError) -> KeptRegistration? {
         // ORDER: before the store, so that no binding is ever without its bits.
         if let aor = bindings.first?.aor { filter.insert(aor) }
-        return try store.register(bindings, now: now)
+        return try store.keep(bindings, now: now)
     }
 
     func remove(
@@ -44,6 +44,10 @@ final class FilteredStore: BindingStore {
     func clockJumped(from old: Int64, to new: Int64) throws(StoreError) { try store.clockJumped(from: old, to: new) }
 
     func removed(of aor: String) throws(StoreError) -> [RemovedBinding] { try store.removed(of: aor) }
+
+    func users(withTokenOf binding: Binding) throws(StoreError) -> [String] {
+        try store.users(withTokenOf: binding)
+    }
 
     func ending(
         after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int

@@ -25,10 +25,17 @@ extension SettingsInspection {
                 "ends in the name of the interface, which is added; leave /api/push_notification out")
         }
         do throws(FlexiAPIApps.Mistake) {
-            if try FlexiAPIApps(setting: settings.text(.flexiAPIApps)).isEmpty {
+            let apps = try FlexiAPIApps(setting: settings.text(.flexiAPIApps))
+            if apps.isEmpty {
                 add(
                     .error, .flexiAPIApps,
                     "is empty: nothing goes through FlexiAPI; name an app, such as apns.org.linphone.phone")
+            }
+            if let app = apps.unusable {
+                add(
+                    .warning, .flexiAPIApps,
+                    "\"\(app.prefix(80))\" is refused by FlexiAPI, which takes letters, digits, _ and . in an app; name the bundle id or project that phones send"
+                )
             }
         } catch {
             add(

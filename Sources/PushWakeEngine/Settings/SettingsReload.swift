@@ -9,6 +9,8 @@ enum ReloadNote: Equatable {
     case taken(String)
     /// Its new value counts after a restart.
     case restart(String)
+    /// A value that counts and will hardly do.
+    case doubt(String)
     /// What is wrong, and what to do.
     case problem(String)
 
@@ -17,6 +19,7 @@ enum ReloadNote: Equatable {
         switch self {
         case .taken: "taken"
         case .restart: "restart"
+        case .doubt: "doubt"
         case .problem: "problem"
         }
     }
@@ -26,14 +29,14 @@ enum ReloadNote: Equatable {
         case .taken(let name): "\(name): the new value counts from now on"
         case .restart(let name):
             "\(name): the old value counts until the engine is started again; restart it for the new one"
-        case .problem(let text): text
+        case .doubt(let text), .problem(let text): text
         }
     }
 
     var level: LogLevel {
         switch self {
         case .taken: .notice
-        case .restart, .problem: .warning
+        case .restart, .doubt, .problem: .warning
         }
     }
 }
@@ -67,11 +70,18 @@ struct SettingsReload {
         // What takes a restart is looked at too: nobody may be there when the engine starts again.
         let errors = Self.errors(new).filter { !known.contains($0) }
         guard errors.isEmpty else { return Self.broken(errors.map { "\(source.path): \($0)" }) }
-        let doubts = Self.warnings(current)
+        let before = Self.findings(current) { $0 == .warning }
         let notes =
             change.taken.map { ReloadNote.taken($0) } + change.waiting.map { .restart($0) }
-            + Self.warnings(new).filter { !doubts.contains($0) }.map { .problem($0) }
+            + Self.findings(new) { $0 == .warning }.filter { !before.contains($0) }.map(Self.note)
         return Outcome(settings: change.settings, notes: notes)
+    }
+
+    /// A value is taken although it will hardly do; a file that cannot be used is not.
+    private static func note(_ finding: SettingsInspection.Finding) -> ReloadNote {
+        let isFile = SettingsTable.key(named: finding.setting).map { SettingsTable.description(of: $0).kind == .path }
+        let text = "\(finding.setting): \(finding.message)"
+        return isFile == true ? .problem(text) : .doubt(text)
     }
 
     private static func broken(_ lines: [String]) -> Outcome {
@@ -79,14 +89,13 @@ struct SettingsReload {
     }
 
     /// Values that cannot be meant. Keys are read afterwards: what cannot be used is as it was before.
-    private static func errors(_ settings: Settings) -> [String] { findings(settings) { $0 == .error } }
+    private static func errors(_ settings: Settings) -> [String] {
+        findings(settings) { $0 == .error }.map { "\($0.setting): \($0.message)" }
+    }
 
-    /// Values that will hardly do; they are taken all the same.
-    private static func warnings(_ settings: Settings) -> [String] { findings(settings) { $0 == .warning } }
-
-    private static func findings(_ settings: Settings, at isWanted: (LogLevel) -> Bool) -> [String] {
-        SettingsInspection.inspect(settings, depth: .values).filter { isWanted($0.level) }.map {
-            "\($0.setting): \($0.message)"
-        }
+    private static func findings(
+        _ settings: Settings, at isWanted: (LogLevel) -> Bool
+    ) -> [SettingsInspection.Finding] {
+        SettingsInspection.inspect(settings, depth: .values).filter { isWanted($0.level) }
     }
 }

@@ -340,7 +340,10 @@ final class UpstreamKeeper {
         defer { beganAt = began }
         guard let before = beganAt, began - before > Self.leastJump else { return }
         let milliseconds = min(began - before, 1 << 30) * 1000
-        core.log(.notice, "the host slept \(began - before) s; upstream registrations are renewed early")
+        core.log(
+            .notice,
+            "the clock is \(began - before) s ahead of what was counted: the host slept, or its clock was put forward; "
+                + "upstream registrations are renewed early")
         for account in accounts.all {
             account.machine.passed(milliseconds, now: now)
             reschedule(account)

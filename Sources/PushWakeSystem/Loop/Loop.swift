@@ -115,10 +115,11 @@ public final class Loop {
         return timers.insert(deadline: overflow ? .max : sum, action: action)
     }
 
-    /// Runs the action once, no sooner than `deadline` (milliseconds, monotonic).
+    /// Runs the action once, no sooner than `deadline` (milliseconds, monotonic). One that is over already stands behind all
+    /// that are due: whoever sets one again and again keeps no other from its turn.
     @discardableResult
     public func schedule(at deadline: Int64, _ action: @escaping () -> Void) -> TimerID {
-        timers.insert(deadline: deadline, action: action)
+        timers.insert(deadline: max(deadline, now), action: action)
     }
 
     /// Takes back a timer; one that has fired is none.
@@ -165,7 +166,9 @@ public final class Loop {
         updateTime()
         turns &+= 1
         if count > 0 { for index in 0..<Int(count) { dispatch(events + index) } }
-        while let action = timers.popDue(now: now) { action() }
+        // One that a timer sets for now waits for the next turn, so that a turn always ends.
+        let latest = timers.lastSerial
+        while let action = timers.popDue(now: now, upTo: latest) { action() }
         endTurn()
     }
 

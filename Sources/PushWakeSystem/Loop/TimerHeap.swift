@@ -17,7 +17,8 @@ struct TimerHeap {
     private var entries: [Entry] = []
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
-    private var lastSerial: UInt64 = 0
+    /// That of the timer that was set last.
+    private(set) var lastSerial: UInt64 = 0
     private var cancelled = 0
 
     /// Timers that will fire.
@@ -57,9 +58,9 @@ struct TimerHeap {
         if cancelled > 64, cancelled > entries.count / 2 { dropCancelled() }
     }
 
-    /// Takes the next action that is due; nil when there is none.
-    mutating func popDue(now: Int64) -> (() -> Void)? {
-        while let first = entries.first, first.deadline <= now {
+    /// Takes the next action that is due and was set no later than `serial`; nil when there is none.
+    mutating func popDue(now: Int64, upTo serial: UInt64 = .max) -> (() -> Void)? {
+        while let first = entries.first, first.deadline <= now, first.serial <= serial {
             let action = slots[first.slot].action
             release(first.slot)
             removeFirst()

@@ -11,12 +11,14 @@ import Testing
         "GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)} ${CHANNEL(videonativeformat)} ${CHANNEL(pjsip,remote_uri)}\"")
 
     /// A session that has been introduced and waits for the answer about its channel.
-    private func introduced(_ arguments: String..., lines: [String] = []) -> AGISession {
+    private func introduced(
+        _ arguments: String..., lines: [String] = [], question: AGISession.Action = Self.question
+    ) -> AGISession {
         var session = AGISession(arguments: arguments)
         for line in ["agi_callerid: 42", "agi_calleridname: Ann", "agi_uniqueid: 17.3"] + lines {
             #expect(session.line(line, now: 0) == [])
         }
-        #expect(session.line("", now: 0) == [Self.question])
+        #expect(session.line("", now: 0) == [question])
         return session
     }
 
@@ -48,8 +50,10 @@ import Testing
         #expect((actions == [Self.question]) == isGood)
     }
 
-    @Test func `does not tell who calls when that is withheld`() {
-        var session = introduced("wake", "100", "40", lines: ["agi_callingpres: 35"])
+    @Test func `neither asks nor tells who calls when that is withheld`() {
+        var session = introduced(
+            "wake", "100", "40", lines: ["agi_callingpres: 35"],
+            question: .say("GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)} ${CHANNEL(videonativeformat)}\""))
         guard case .wake(let message) = session.line("200 result=1 (abc@host)", now: 0).first else {
             Issue.record("it wakes nobody")
             return

@@ -29,9 +29,10 @@ private final class LockedStore: BindingStore {
         return store.forget(now: now, limit: limit)
     }
     func tryWriting() throws(StoreError) { try change() }
-    func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String]? {
-        store.register(bindings, now: now)
+    func keep(_ bindings: [Binding], now: Int64) throws(StoreError) -> KeptRegistration? {
+        store.keep(bindings, now: now)
     }
+    func users(withTokenOf binding: Binding) throws(StoreError) -> [String] { store.users(withTokenOf: binding) }
     func remove(
         _ selector: BindingSelector, of aor: String, reason: String, now: Int64
     ) throws(StoreError) -> [Binding] { store.remove(selector, of: aor, reason: reason, now: now) }

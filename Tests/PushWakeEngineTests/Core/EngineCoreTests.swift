@@ -88,10 +88,10 @@ final class CoreBench {
     @discardableResult
     func register(
         _ contact: String, headers: [(String, String)] = [], callID: String = "a@b", cseq: Int64 = 1,
-        expires: String = "3600", kind: EngineProtocol.Kind = .register
+        expires: String = "3600", kind: EngineProtocol.Kind = .register, aor: String = "bob"
     ) throws -> MessageReader {
         try ask(kind) { writer in
-            writer.put(.aor, "bob")
+            writer.put(.aor, aor)
             writer.put(.callID, callID)
             writer.put(.cseq, cseq)
             writer.put(.granted, Int64(expires) ?? -1)

@@ -56,6 +56,22 @@ import Testing
         #expect(bench.core.calls.count == 0)
     }
 
+    /// A dialplan's text is asked about once more for phones that did not answer it: no script that tries a user again.
+    @Test(arguments: [(CallHost.dialplan, true), (.proxy, false)])
+    func `keeps its pushes when a text is asked about once more`(host: CallHost, isKept: Bool) throws {
+        let bench = try CoreBench()
+        var text = message(.chat)
+        (text.isWaited, text.hasNoContacts, text.hostKind) = (false, false, host)
+        let first = bench.core.makeRequest(text, [], 0)
+        _ = first.machine.startUnheld(until: 60_000, now: 0)
+        let entry = first.pushes.entry(of: "00ff")
+        entry.isAccepted = true
+        entry.followers.append((first, 0))
+        let second = bench.core.makeRequest(text, [], 5000)
+        second.pushes.renew("00ff", for: second, now: 5000)
+        #expect((second.pushes.entries["00ff"] != nil) == isKept)
+    }
+
     @Test func `is counted once, however often it ends`() throws {
         let bench = try CoreBench()
         try bench.register(Self.fcm)

@@ -97,3 +97,90 @@ import Testing
         #expect(bench.currentTokens() == ["new"])
     }
 }
+
+@Suite struct `A token that registers for another user` {
+    private static let contact =
+        "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=t>;+sip.instance=\"<1>\""
+
+    private func tokens(_ bench: CoreBench, of aor: String) -> [String] {
+        bench.store.bindings(of: aor, now: SystemClock.wallSeconds()).map(\.token)
+    }
+
+    /// Registered some seconds ago, for as many as `expires`.
+    private func put(_ aor: String, age: Int64, expires: Int64, in store: MemoryStore) {
+        let now = SystemClock.wallSeconds()
+        let binding = Binding(
+            aor: aor, provider: .fcm, app: "project", token: "t", dialect: .rfc8599, instance: "<1>",
+            contact: "sip:\(aor)@10.0.0.1", callID: aor, cseq: 1, registeredAt: now - age,
+            expiresAt: now - age + expires, forgetAt: now + 86_400)
+        _ = store.register([binding], now: now - age)
+    }
+
+    @Test(arguments: [
+        ("instance", false, ["t"]), ("instance", true, []), ("always", false, []), ("never", true, ["t"]),
+    ])
+    func `leaves one whose phone has let its registration end, or as the setting says`(
+        setting: String, isOver: Bool, left: [String]
+    ) throws {
+        let bench = try CoreBench(["one_aor_per_token": setting])
+        let expires: Int64 = isOver ? 600 : 3600
+        put("alice", age: 700, expires: expires, in: bench.store)
+        try bench.register(Self.contact)
+        #expect(tokens(bench, of: "alice") == left)
+        #expect(bench.currentTokens() == ["t"])
+        #expect(bench.store.removed(of: "alice").map(\.reason) == (left.isEmpty ? ["moved to bob"] : []))
+        #expect(bench.core.statistics.moved == (left.isEmpty ? 1 : 0))
+    }
+
+    /// A push for one account wakes the app, which may refresh that account alone.
+    @Test func `stays with both accounts of a phone that sleeps and refreshes one of them`() throws {
+        let bench = try CoreBench()
+        put("alice", age: 700, expires: 600, in: bench.store)
+        put("bob", age: 650, expires: 600, in: bench.store)
+        for cseq in 2...5 { try bench.register(Self.contact, callID: "bob", cseq: Int64(cseq)) }
+        try bench.register(Self.contact, callID: "after a restart")
+        try bench.register("<sip:bob@10.0.0.2:5060;pn-provider=fcm;pn-param=project;pn-prid=t>;+sip.instance=\"<1>\"")
+        #expect(tokens(bench, of: "alice") == ["t"])
+        #expect(bench.currentTokens() == ["t"])
+    }
+
+    @Test func `stays with both when a phone adds an account`() throws {
+        let bench = try CoreBench()
+        try bench.register(Self.contact, callID: "alice", aor: "alice")
+        try bench.register(Self.contact, callID: "bob")
+        bench.store.endRegistrations(.all, of: "alice", now: SystemClock.wallSeconds())
+        for cseq in 2...4 { try bench.register(Self.contact, callID: "bob", cseq: Int64(cseq)) }
+        #expect(tokens(bench, of: "alice") == ["t"])
+        try bench.register(Self.contact, callID: "alice", cseq: 2, aor: "alice")
+        #expect(tokens(bench, of: "alice") == ["t"])
+        #expect(bench.currentTokens() == ["t"])
+    }
+
+    @Test func `leaves an account that was logged out and is kept`() throws {
+        let bench = try CoreBench()
+        try bench.register(Self.contact, callID: "alice", aor: "alice")
+        try bench.register(
+            "<sip:bob@10.0.0.1:5060>;+sip.instance=\"<1>\"", callID: "alice", cseq: 2, expires: "0", aor: "alice")
+        #expect(tokens(bench, of: "alice") == ["t"])
+        try bench.register(Self.contact)
+        #expect(tokens(bench, of: "alice").isEmpty)
+    }
+
+    @Test func `leaves one that another node has registered`() throws {
+        let host = try SharedStoreHost()
+        host.store.runs = 2
+        let old = SharedStoreHost.binding(age: 700)
+        var alice = old
+        alice.aor = "alice"
+        alice.expiresAt = SystemClock.wallSeconds()
+        _ = host.store.bindings.register([alice], now: old.registeredAt)
+        try host.register()
+        host.store.answer()
+        #expect(host.store.noted == ["abc:def"])
+        #expect(host.store.bindings.bindings(of: "alice", now: SystemClock.wallSeconds()).isEmpty)
+        #expect(host.store.bindings.removed(of: "alice").map(\.reason) == ["moved to bob"])
+        try host.register()
+        host.store.answer()
+        #expect(host.store.noted.count == 1)
+    }
+}

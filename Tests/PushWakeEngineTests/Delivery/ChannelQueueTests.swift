@@ -136,6 +136,89 @@ import Testing
         #expect(bench.delivery.isHealthy(for: binding, nil))
     }
 
+    @Test func `does not come to rest for what it refuses itself while a provider wants a pause`() throws {
+        let bench = try QueueBench(
+            script:
+                #"{"rules":[{"provider":"fcm","count":1,"status":429,"reason":"QUOTA_EXCEEDED","headers":{"retry-after":"3"}}]}"#,
+            [.maxFail: "3"])
+        defer { bench.fixture.end() }
+        bench.push(.chat, "first", by: .fcm)
+        #expect(bench.run { bench.delivery.queues.held == 1 })
+        bench.push(.chat, "patient", by: .fcm)
+        for number in 0..<10 { bench.push(.call, "hurried\(number)", by: .fcm, seconds: 1) }
+        bench.loop.turn(waitingUpTo: 0)
+        #expect(bench.ends.count == 10 && bench.ends.values.allSatisfy { $0.reason == "ProviderAsksToWait" })
+        #expect(bench.delivery.queues.waiting == 1)
+        #expect(bench.run { bench.ends.count == 12 })
+        #expect(bench.ends["patient"]?.outcome == .accepted && bench.ends["first"]?.outcome == .accepted)
+    }
+
+    @Test func `looks once at what waits when a wave of answers tells it to hold`() throws {
+        let bench = try QueueBench()
+        defer { bench.fixture.end() }
+        let queue = try #require(bench.delivery.channelList.first { $0.provider == .fcm }).channel.queue
+        queue.hold(60_000)
+        for number in 0..<10_000 { bench.push(.chat, "\(number)", by: .fcm, seconds: 600) }
+        #expect(queue.count == 10_000)
+        let time = ContinuousClock().measure { for _ in 0..<1000 { queue.hold(60_000) } }
+        #expect(time < .seconds(1))
+        bench.push(.chat, "hurried", by: .fcm, seconds: 90)
+        queue.hold(120_000)
+        #expect(bench.ends["hurried"]?.reason == "ProviderAsksToWait")
+        #expect(queue.count == 10_000)
+    }
+
+    @Test func `rests once nothing waits for a provider that throttled and named no time`() throws {
+        let bench = try QueueBench(
+            script: #"{"rules":[{"provider":"fcm","count":1,"status":429,"reason":"QUOTA_EXCEEDED"}]}"#)
+        defer { bench.fixture.end() }
+        bench.push(.call, "first", by: .fcm)
+        #expect(bench.run { bench.ends.count == 1 })
+        // Long enough for another push to be due at the lowest rate, of which there is none.
+        bench.run(seconds: 2) { false }
+        var turns = 0
+        bench.run(seconds: 1) {
+            turns += 1
+            return false
+        }
+        #expect(turns < 200)
+        bench.push(.call, "second", by: .fcm)
+        #expect(bench.run { bench.ends.count == 2 })
+        #expect(bench.ends.values.allSatisfy { $0.outcome == .accepted })
+    }
+
+    @Test(arguments: [#""close":"fin""#, #""goaway":{}"#])
+    func `connects again when the connection ends with the answer that slows it`(end: String) throws {
+        let bench = try QueueBench(
+            script: #"{"rules":[{"provider":"fcm","count":1,"status":429,"reason":"QUOTA_EXCEEDED",\#(end)}]}"#)
+        defer { bench.fixture.end() }
+        bench.push(.call, "first", by: .fcm, seconds: 10)
+        #expect(bench.run { bench.ends.count == 1 })
+        bench.push(.call, "second", by: .fcm, seconds: 10)
+        #expect(bench.run { bench.ends.count == 2 })
+        #expect(bench.ends.values.allSatisfy { $0.outcome == .accepted })
+    }
+
+    @Test func `rests while a provider that slows it has no stream free`() throws {
+        let bench = try QueueBench(
+            script:
+                #"{"streams":{"fcm_max_concurrent":2},"rules":[{"provider":"fcm","token":"slow","delay_ms":4000},{"provider":"fcm","token":"busy","count":1,"status":429,"reason":"QUOTA_EXCEEDED"},{"provider":"fcm","delay_ms":4000}]}"#,
+            [.fcmConnections: "1"])
+        defer { bench.fixture.end() }
+        bench.push(.call, "warm", by: .fcm)
+        #expect(bench.run { bench.ends.count == 1 })
+        for name in ["slow", "busy", "next", "last"] { bench.push(.call, name, by: .fcm) }
+        bench.run(seconds: 2) { false }
+        var turns = 0
+        bench.run(seconds: 1) {
+            turns += 1
+            return false
+        }
+        #expect(turns < 200)
+        #expect(bench.run { bench.ends.count == 5 })
+        #expect(bench.ends.values.allSatisfy { $0.outcome == .accepted })
+    }
+
     @Test func `goes on for others when Apple has enough of one token`() throws {
         let bench = try QueueBench(
             script: #"{"rules":[{"token":"busy","count":2,"status":429,"reason":"TooManyRequests"}]}"#)

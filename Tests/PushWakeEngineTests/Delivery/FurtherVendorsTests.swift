@@ -62,6 +62,7 @@ import Testing
         ([("flexiapi_apps", "apns")], "flexiapi_url"), ([("flexiapi_url", "http://h")], "flexiapi_url"),
         ([("flexiapi_url", "https://h")], "flexiapi_apps"),
         ([("flexiapi_url", "https://h"), ("flexiapi_apps", "linphone")], "flexiapi_apps"),
+        ([("flexiapi_url", "https://h"), ("flexiapi_apps", "apns, fcm.linphone-android")], "flexiapi_apps"),
         ([("flexiapi_url", "https://h"), ("flexiapi_apps", "apns")], "flexiapi_key_file"),
         (
             [("flexiapi_url", "https://h/flexiapi/api/push_notification"), ("flexiapi_apps", "apns")], "flexiapi_url"

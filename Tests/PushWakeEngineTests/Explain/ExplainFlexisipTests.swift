@@ -132,7 +132,7 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
         var fixture = Fixture()
         let query =
             "token=$token&app-id=$app-id&from-name=$from-name&from-uri=$from-uri&to-uri=$to-uri&call-id=$call-id"
-            + "&sound=$sound&msgid=$msgid&uid=$uid&again=$token"
+            + "&sound=$sound&msgid=$msgid&uid=$uid&from-tag=$from-tag&again=$token"
         try fixture.settings.set(.webhookURL, to: "https://hooks.example.com/p/$type/$event?\(query)")
         try fixture.settings.set(.webhookProviders, to: "apns, fcm")
         try fixture.settings.set(.webhookBodyType, to: "text")
@@ -144,7 +144,7 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
             "https://hooks.example.com/p/apple/\(event)?token=\(token)&app-id=\(app)&from-name=Alice"
                 + "&from-uri=sip%3Aalice%40sip.example.org&to-uri=sip%3Abob%40sip.example.org&call-id=call-1"
                 + "&sound=\(sound)&msgid=\(text)"
-                + "&uid=%3Curn%3Auuid%3A00000000-0000-0000-0000-000000000001%3E&again=\(token)")
+                + "&uid=%3Curn%3Auuid%3A00000000-0000-0000-0000-000000000001%3E&from-tag=a&again=\(token)")
     }
 
     @Test func `has every value of a call, and none is left out where it stands twice`() throws {

@@ -36,6 +36,31 @@ import Testing
         #expect(throws: problem) { try json("{\"text\": \"hi\", \"aor\": \"al\\tice\"}") }
     }
 
+    @Test func `are refused under a name that nobody reads`() throws {
+        let names: Set = ["aor", "event"]
+        let problem = HTTPFields.Problem(status: 400, message: "there is no evnt here; write aor, event")
+        #expect(throws: problem) { try form("aor=alice&evnt=call").refuseUnknown(but: names) }
+        #expect(throws: problem) { try json("{\"aor\": \"alice\", \"evnt\": \"\"}").refuseAllBut(names) }
+        try form("aor=alice&event=").refuseUnknown(but: names)
+        #expect(throws: HTTPFields.Problem.self) { try form("aor=alice&event=").refuseAllBut(names) }
+    }
+
+    @Test func `are refused if one stands twice`() throws {
+        let names: Set = ["aor", "event"]
+        let problem = HTTPFields.Problem(status: 400, message: "aor is there twice; write it once")
+        for twice in [
+            try form("aor=alice&event=call&aor=bob"), try fields("", "", query: "?aor=alice&aor=bob"),
+        ] {
+            #expect(throws: problem) { try twice.refuseUnknown(but: names) }
+            #expect(throws: problem) { try twice.refuseAllBut(names) }
+        }
+        #expect(throws: HTTPFields.Problem.self) { try json("{\"aor\": \"alice\", \"aor\": \"bob\"}") }
+        // The body counts before the query.
+        let both = try fields("application/json", "{\"aor\": \"bob\"}", query: "?aor=alice")
+        try both.refuseAllBut(names)
+        #expect(both["aor"] == "bob")
+    }
+
     @Test func `have no other control characters anywhere`() throws {
         #expect(throws: HTTPFields.Problem.self) { try form("text=a%00b") }
         #expect(throws: HTTPFields.Problem.self) { try form("text=a%1Bb") }

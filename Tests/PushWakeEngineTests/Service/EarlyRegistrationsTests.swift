@@ -121,6 +121,21 @@ extension CoreBench {
         #expect(ends.hasEnded(last, now: 4999) && !ends.hasEnded(last, now: 5000))
     }
 
+    @Test func `that have ended are remembered for a time, however many there are`() {
+        var ends = RecentEnds(kept: 5000, most: 4096)
+        func id(_ number: Int) -> RequestID { .handle(host: 1, UInt64(number)) }
+        // 800 in a second, for a minute.
+        for number in 0..<48_000 {
+            let now = Int64(number) * 5 / 4
+            ends.note(id(number), now: now)
+            if number >= 3999 { #expect(ends.has(id(number - 3999), now: now)) }
+            if number >= 4000 { #expect(!ends.has(id(number - 4000), now: now)) }
+            #expect(ends.count <= 8192)
+        }
+        for number in 0..<100_000 { ends.note(id(number), now: 100_000) }
+        #expect(ends.count <= 8192 && ends.has(id(99_999), now: 104_999) && ends.has(id(96_000), now: 104_999))
+    }
+
     @Test func `are bounded, and forgotten after ten seconds`() {
         var early = EarlyRegistrations(now: 1000)
         func add(_ number: Int, _ now: Int64) {

@@ -185,10 +185,19 @@ private func settings(_ values: [(String, String)]) throws -> Settings {
         let text = "apns_key = /AuthKey_ABC123DEFG.p8\napns_team_id = DEF123GHIJ\n"
         let outcome = try read(text + "apns_key_id = abc\n", before: try settings(good))
         #expect(outcome.settings != nil && !outcome.isBroken && outcome.notes.contains(.taken("apns_key_id")))
-        let said = outcome.notes.compactMap { if case .problem(let text) = $0 { text } else { nil } }
+        let said = outcome.notes.compactMap { if case .doubt(let text) = $0 { text } else { nil } }
         #expect(said.contains { $0.contains("apns_key_id") && $0.contains("ten characters") }, "\(said)")
         let again = try read(
             text + "apns_key_id = abc\nwake_timeout = 9\n", before: try settings(good + [("apns_key_id", "abc")]))
         #expect(again.notes == [.taken("wake_timeout")])
+    }
+
+    @Test func `while a file that cannot be read is a problem`() throws {
+        let place = try Place()
+        let path = try place.write(
+            "w.conf", "fastagi_listen = 127.0.0.1:4573\nfastagi_token_file = /nonexistent/token\n")
+        let notes = SettingsReload(source: SettingsSource(path: path)).read(Settings()).notes
+        #expect(notes.contains { $0.column == "problem" && $0.text.contains("/nonexistent/token") }, "\(notes)")
+        #expect(!notes.contains { $0.column == "doubt" })
     }
 }

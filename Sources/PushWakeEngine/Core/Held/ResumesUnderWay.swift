@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import PushWakeClient
+internal import PushWakeCore
 
 /// Requests of an earlier engine whose bindings a shared store is being asked for, and what hosts have reported of them
 /// meanwhile: all that is made up for when the bindings come.
@@ -22,8 +23,7 @@ struct ResumesUnderWay {
     private static let mostEnds = 4096
 
     private var entries: [RequestID: Entry] = [:]
-    /// Ends of requests that nobody knew, and when they came: monotonic milliseconds.
-    private var ends: [RequestID: Int64] = [:]
+    private var ends = RecentEnds(kept: Self.endsKept, most: Self.mostEnds)
 
     /// A host tells of one; false when it has told already.
     mutating func begin(_ ticket: RequestTicket, now: Int64) -> Bool {
@@ -56,19 +56,47 @@ struct ResumesUnderWay {
     }
 
     /// A host has told of the end of a request that is not known: it may yet tell of the request.
-    mutating func noteEnd(_ id: RequestID, now: Int64) {
-        if ends.count >= Self.mostEnds {
-            ends = ends.filter { now - $0.value < Self.endsKept }
-            if ends.count >= Self.mostEnds { ends.removeAll(keepingCapacity: true) }
-        }
-        ends[id] = now
-    }
+    mutating func noteEnd(_ id: RequestID, now: Int64) { ends.note(id, now: now) }
 
     /// A request was over before its host told of it.
-    func hasEnded(_ id: RequestID, now: Int64) -> Bool { ends[id].map { now - $0 < Self.endsKept } ?? false }
+    func hasEnded(_ id: RequestID, now: Int64) -> Bool { ends.has(id, now: now) }
 
     /// Those of one user.
     func requests(for aor: String) -> [RequestID] {
-        entries.isEmpty ? [] : entries.keys.filter { entries[$0]?.ticket.message.aor == aor }
+        entries.isEmpty
+            ? [] : entries.keys.filter { entries[$0]?.ticket.message.aor.isSameBytes(as: aor) == true }
+    }
+}
+
+/// Requests that have ended within a time. Each costs the same, however many there are: the older ones go together.
+struct RecentEnds {
+    /// Monotonic milliseconds.
+    private let kept: Int64
+    private let most: Int
+    /// When each ended, monotonic milliseconds: those since `turnedAt`, and those of the turn before.
+    private var newer: [RequestID: Int64] = [:]
+    private var older: [RequestID: Int64] = [:]
+    private var turnedAt: Int64 = 0
+
+    /// `most` are remembered at the least, and twice as many at the most.
+    init(kept: Int64, most: Int) {
+        self.kept = kept
+        self.most = most
+    }
+
+    /// Those that are remembered, also some whose time is over.
+    var count: Int { newer.count + older.count }
+
+    mutating func note(_ id: RequestID, now: Int64) {
+        if newer.count >= most || now &- turnedAt >= kept {
+            (older, newer) = (newer, [:])
+            turnedAt = now
+        }
+        newer[id] = now
+    }
+
+    func has(_ id: RequestID, now: Int64) -> Bool {
+        guard let at = newer[id] ?? older[id] else { return false }
+        return now &- at < kept
     }
 }

@@ -18,7 +18,7 @@ struct EarlyRegistrations {
     private static let life: Int64 = 10_000
 
     private var end: Int64
-    private var users: [String: [Entry]] = [:]
+    private var users: [UserKey: [Entry]] = [:]
     private(set) var count = 0
 
     /// The engine starts at `now`.
@@ -35,25 +35,25 @@ struct EarlyRegistrations {
         guard isOpen(now: now) else { return }
         remove(uri: uri, aor: aor, domain: domain)
         guard count < Self.mostContacts else { return }
-        users[aor, default: []].append(Entry(registration: registration, uri: uri, domain: domain))
+        users[UserKey(aor), default: []].append(Entry(registration: registration, uri: uri, domain: domain))
         count += 1
     }
 
     /// A contact is gone.
     mutating func remove(uri: String, aor: String, domain: String) {
-        guard var entries = users[aor] else { return }
+        guard var entries = users[UserKey(aor)] else { return }
         let bare = Binding.withoutPushParameters(uri)
         let before = entries.count
         entries.removeAll { $0.domain == domain && ($0.uri == uri || Binding.withoutPushParameters($0.uri) == bare) }
         guard entries.count < before else { return }
         count -= before - entries.count
-        users[aor] = entries.isEmpty ? nil : entries
+        users[UserKey(aor)] = entries.isEmpty ? nil : entries
     }
 
     /// Who has registered so far for a request that an earlier engine began, in order.
     func registrations(for request: HeldRequest, now: Int64) -> [(registration: CallRegistration, uri: String)] {
         guard isOpen(now: now) else { return [] }
-        return (users[request.aor] ?? []).filter { request.isFor($0.domain) }.map { ($0.registration, $0.uri) }
+        return (users[UserKey(request.aor)] ?? []).filter { request.isFor($0.domain) }.map { ($0.registration, $0.uri) }
     }
 
     /// Frees what nobody will ask for.

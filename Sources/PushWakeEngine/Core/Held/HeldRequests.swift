@@ -11,7 +11,7 @@ internal import PushWakeSystem
 /// less when there are too many.
 struct HeldRequests {
     private var requests: [RequestID: HeldRequest] = [:]
-    private var byUser: [String: [HeldRequest]] = [:]
+    private var byUser: [UserKey: [HeldRequest]] = [:]
     private var byKey: [WakeKey: RequestPushes] = [:]
     /// In the order in which they end: when each may be forgotten.
     private var ended = RingBuffer<(at: Int64, request: HeldRequest)>()
@@ -32,7 +32,7 @@ struct HeldRequests {
     subscript(id: RequestID) -> HeldRequest? { requests[id] }
 
     /// Requests for one user, the oldest first.
-    func requests(for aor: String) -> [HeldRequest] { byUser[aor] ?? [] }
+    func requests(for aor: String) -> [HeldRequest] { byUser[UserKey(aor)] ?? [] }
 
     /// The pushes that a request shares with its forks.
     mutating func pushes(of key: WakeKey) -> RequestPushes {
@@ -43,8 +43,8 @@ struct HeldRequests {
     private static func kept(_ pushes: inout RequestPushes) -> RequestPushes { pushes }
 
     mutating func add(_ request: HeldRequest) {
-        if let old = requests.updateValue(request, forKey: request.id) { unlink(old) }
-        byUser[request.aor, default: []].append(request)
+        if let old = requests.updateValue(request, forKey: request.id) { remove(old) }
+        byUser[UserKey(request.aor), default: []].append(request)
         request.pushes.live += 1
         live += 1
         while requests.count > most, let oldest = ended.popFirst() {
@@ -65,10 +65,14 @@ struct HeldRequests {
 
     /// Forgets what is over at `now`.
     mutating func sweep(now: Int64) {
+        var users: Set<UserKey> = []
         while let oldest = ended.first, oldest.at <= now {
             _ = ended.popFirst()
-            remove(oldest.request)
+            forget(oldest.request)
+            users.insert(UserKey(oldest.request.aor))
         }
+        // One walk for each user, however many of his requests go.
+        for user in users { dropForgotten(of: user) }
     }
 
     /// Requests whose host never told their end.
@@ -82,14 +86,19 @@ struct HeldRequests {
     }
 
     private mutating func remove(_ request: HeldRequest) {
-        if requests[request.id] === request { requests[request.id] = nil }
-        unlink(request)
+        forget(request)
+        dropForgotten(of: UserKey(request.aor))
     }
 
-    private mutating func unlink(_ request: HeldRequest) {
+    private mutating func dropForgotten(of user: UserKey) {
+        byUser[user]?.removeAll(where: \.isForgotten)
+        if byUser[user]?.isEmpty == true { byUser[user] = nil }
+    }
+
+    /// All but the list of its user.
+    private mutating func forget(_ request: HeldRequest) {
+        if requests[request.id] === request { requests[request.id] = nil }
         request.pushes.forget(request)
-        byUser[request.aor]?.removeAll { $0 === request }
-        if byUser[request.aor]?.isEmpty == true { byUser[request.aor] = nil }
         let key = request.message.key
         if byKey[key] === request.pushes, request.pushes.live <= 0 { byKey[key] = nil }
     }
@@ -270,6 +279,8 @@ final class RequestPushes {
     /// phone came and is gone again, has declined, or those it was pushed for were given up on. Forks of the request
     /// share the push that was sent.
     func renew(_ token: String, for request: HeldRequest, now: Int64) {
+        // It asks once more for the phones alone that were sent the text and did not answer.
+        guard !request.message.isLeftToPushes else { return }
         // Its channel hears at once of a phone that came since.
         guard request.rung.isEmpty else { return }
         guard let entry = entries[token], entry.isAccepted != nil, entry.job == nil,

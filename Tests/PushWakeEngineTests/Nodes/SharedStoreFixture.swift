@@ -20,6 +20,8 @@ final class LateStore: SharedStore {
     /// How often a node has said once more that it holds some.
     var heldAgain = 0
     var confirmed: [String] = []
+    /// Tokens whose user it was told.
+    var noted: [String] = []
     /// Seconds for which requests may be held, as `hold` was told.
     var heldFor: [Int64] = []
     /// What `claimAnew` says.
@@ -87,6 +89,11 @@ final class LateStore: SharedStore {
         then: @escaping (Result<Answer, StoreError>) -> Void
     ) {
         open.append { [self] in then(result(work)) }
+    }
+
+    func noteUser(of binding: Binding, then: @escaping (String?) -> Void) {
+        noted.append(binding.token)
+        open.append { [self] in then(bindings.users(withTokenOf: binding).last) }
     }
 
     func nodes(then: @escaping (Result<[SharedNode], StoreError>) -> Void) {
