@@ -30,7 +30,7 @@ int ki_pushwake_save_upstream(sip_msg_t *msg, str *table);
 int ki_pushwake_lookup_upstream(sip_msg_t *msg, str *table);
 void pw_upstream_execute(const pushwake_upstream *action);
 
-/* Asks a new engine for the REGISTERs that are held, until it is silent. */
+/* Tells a new engine of the REGISTERs that are held, for a moment or until it is silent. */
 void pw_upstream_resume(void);
 
 /* Goes on with those that are left. */

@@ -263,6 +263,7 @@ int pw_save_for(sip_msg_t *msg, str *table, str *uri, pushwake_str account)
 	int ret;
 
 	if(register_read(&r, msg, uri) < 0) {
+		LM_ERR("a REGISTER that its server accepted is not saved: cannot read <%.*s>\n", STR_FMT(uri));
 		return -1;
 	}
 	r.request.account = account;

@@ -29,7 +29,8 @@ static void on_delete(ucontact_t *contact, int type, void *param)
 {
 	int status;
 
-	if(!is_by_hand()) {
+	/* without an address it would stand for all that the user has */
+	if(contact->c.len <= 0 || !is_by_hand()) {
 		return;
 	}
 	status = pushwake_contact_removed(pw_client, pw_in(contact->aor), pw_in(&contact->c));

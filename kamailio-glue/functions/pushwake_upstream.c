@@ -323,6 +323,9 @@ static int ask_again(uint64_t handle)
 	return 1;
 }
 
+/* How long it is told of them in a row: verbs of other requests wait meanwhile. */
+#define PW_RESUME_MS 50
+
 /* Those that a new engine has to hear of, and how many it has taken. */
 static uint64_t *resumed = NULL;
 static int resumed_count = 0;
@@ -340,14 +343,15 @@ void pw_upstream_resume_on(void)
 {
 	tm_cell_t *before = pw.tm.t_gett();
 	int branch = pw.tm.t_gett_branch();
+	int64_t until = pw_now_ms() + PW_RESUME_MS;
 	int is_silent = 0;
 
-	while(resumed != NULL && taken < resumed_count && !is_silent) {
+	while(resumed != NULL && taken < resumed_count && !is_silent && pw_now_ms() < until) {
 		is_silent = !ask_again(resumed[taken]);
 		taken += !is_silent;
 		pw.tm.t_sett(before, branch);
 	}
-	if(resumed == NULL || is_silent) {
+	if(resumed == NULL || taken < resumed_count) {
 		return;
 	}
 	if(resumed_count > 0) {

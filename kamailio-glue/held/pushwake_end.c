@@ -235,6 +235,7 @@ void pw_unanswered(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code)
 			|| (code != 408 && hold->failure_status >= 300)) {
 		return;
 	}
+	drop_timed_out(t, hold);
 	best = best_answer(t, hold->blind);
 	hold->over = 1;
 	hold->expired = best < 0;

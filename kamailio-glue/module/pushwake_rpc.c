@@ -202,7 +202,7 @@ static const char *list_doc[2] = {"Bindings of a user, or all. Parameters, all o
 static const char *show_doc[2] = {"Bindings of a user. Parameters: AOR, and conditions NAME=VALUE.", NULL};
 static const char *trace_doc[2] = {"What happened to a request, line by line, or the newest ones. Parameter: Call-ID or AOR (optional).", NULL};
 static const char *remove_doc[2] = {"Removes the bindings of a user. Parameters: AOR, and conditions NAME=VALUE (provider).", NULL};
-static const char *reload_doc[2] = {"Reads keys, templates and the engine's settings file again; a row for each problem and each setting.", NULL};
+static const char *reload_doc[2] = {"Reads keys, templates and the engine's settings file again; a row for each problem, doubt and setting.", NULL};
 static const char *send_doc[2] = {"Pushes to a user or a token. Parameters: EVENT AOR [TEXT], or EVENT platform=... token=... and others by name.", NULL};
 
 /* clang-format off */

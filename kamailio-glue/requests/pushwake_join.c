@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
  * Without an engine a REGISTER still releases what is held for its user: its contacts
- * become legs, and a device's new one takes the place of its old one.
+ * become legs. A device's new leg takes the place of its old one, except in a call.
  */
 #include "pushwake_watch.h"
 
-/* The leg of this device that may still be answered; 0: none. -1: it is out to this very contact. */
+/* The leg of this device that may still be answered; 0: none. -1: one is out to this very contact, or was refused there as a
+ * copy of another. */
 static int leg_of_device(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *contact)
 {
+	unsigned int place = pw_place_of(contact);
 	char flow[PW_FLOW_SIZE];
 	int b, leg = 0;
 
 	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
+		if(t->uac[b].last_received == 482 && hold->places[b] == place) {
+			return -1;
+		}
 		if(b == hold->blind || (hold->closed & (1u << b)) || t->uac[b].last_received >= 200) {
 			continue;
 		}
@@ -26,6 +31,14 @@ static int leg_of_device(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *cont
 	return leg;
 }
 
+/* Which leg the device's new one takes the place of. A call goes on at both: an app that has it already refuses a second
+ * copy (RFC 3261, 8.2.2.2), and one that has started anew is not where it was. What is not heard of ends by tm's timer, or
+ * when the other is answered. */
+static int replaced_by(tm_cell_t *t, int old)
+{
+	return is_invite(t) ? 0 : old;
+}
+
 static void add_legs(tm_cell_t *t, pw_hold_t *hold, pw_contacts_t *contacts)
 {
 	int i, old;
@@ -34,7 +47,7 @@ static void add_legs(tm_cell_t *t, pw_hold_t *hold, pw_contacts_t *contacts)
 			i++) {
 		old = leg_of_device(t, hold, &contacts->v[i]);
 		if(old >= 0 && pw_contact_takes(&contacts->v[i], t->uas.request->REQ_METHOD)
-				&& pw_leg_add(t, hold, &contacts->v[i], hold->last_leg + 1, old) == 0) {
+				&& pw_leg_add(t, hold, &contacts->v[i], hold->last_leg + 1, replaced_by(t, old)) == 0) {
 			update_stat(pw_count.joined, 1);
 			pw_stream_watch(t, hold);
 		}
