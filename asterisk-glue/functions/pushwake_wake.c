@@ -49,15 +49,7 @@ static void fill_request(pushwake_wake_request *request, const struct pushwake__
 	request->aor = pushwake__str(aor);
 	request->call_id = pushwake__str(call_id);
 	request->method = pushwake__str(wake->is_message ? "MESSAGE" : "INVITE");
-	request->caller = caller->kind;
-	request->caller_number = pushwake__str(caller->number);
-	request->from = pushwake__str(caller->from);
-	request->from_display = pushwake__str(caller->name);
-	request->to_uri = pushwake__str(caller->to);
-	request->content_type = pushwake__str(caller->type);
-	request->text = pushwake__str(caller->text);
-	request->media = caller->media;
-	request->host = PUSHWAKE_HOST_DIALPLAN;
+	pushwake__caller_fill(request, caller);
 }
 
 /*! Keeps what the engine said of the call, and tells it when that has ended meanwhile. */
@@ -209,6 +201,9 @@ static enum outcome push(struct pushwake__wake *wake, struct pushwake__call *cal
 	}
 	if (outcome == OUTCOME_ALONE) {
 		dial_anyway(wake, call, &contacts);
+	}
+	if (client && wake->is_message) {
+		pushwake__text_watch(call, &caller, outcome != OUTCOME_ALONE);
 	}
 	pushwake__contacts_free(&contacts);
 	if (call->has_waited) {

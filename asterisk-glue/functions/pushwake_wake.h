@@ -8,6 +8,8 @@
 
 struct ast_channel;
 struct ast_str;
+struct pushwake__call;
+struct pushwake__caller;
 struct pushwake__calls;
 
 struct pushwake__wake {
@@ -39,6 +41,17 @@ int pushwake__wake_take(struct pushwake__wake *wake, struct pushwake__calls *cal
 
 /*! Waits for the first of: a phone, the engine's word, the deadline, a hang-up (not 0). */
 int pushwake__wake_wait(struct pushwake__wake *wake, struct pushwake__calls *calls);
+
+/* ---- pushwake_text.c */
+
+int pushwake__text_start(void);
+void pushwake__text_stop(void);
+
+/*!
+ * The contacts of this MESSAGE's legs go to the dialplan: phones of theirs that do not answer are pushed. `is_known`: the
+ * engine has heard of it; otherwise it is told as soon as it answers.
+ */
+void pushwake__text_watch(struct pushwake__call *call, const struct pushwake__caller *caller, int is_known);
 
 /* ---- pushwake_app.c, pushwake_function.c */
 

@@ -12,9 +12,8 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake.h"
-
 #include "pushwake_caller.h"
+#include "pushwake_host.h"
 
 static void read_variable(struct ast_channel *chan, const char *function, char *buf, size_t size)
 {
@@ -50,30 +49,59 @@ static int has_number(struct ast_channel *chan, const char *number)
  * The PJSIP channel of who calls: this one, or that for which a Local channel is there. A reference, or NULL. The number
  * tells: the first channel of what is linked may be that of somebody else, whom the caller has talked to.
  */
-static struct ast_channel *caller_channel(struct ast_channel *chan, const char *number)
+static struct ast_channel *caller_channel(struct ast_channel *chan, const char *linked, const char *number)
 {
-	char id[AST_MAX_UNIQUEID];
 	struct ast_channel *first;
 
 	if (is_pjsip(chan)) {
 		return ast_channel_ref(chan);
 	}
-	ast_channel_lock(chan);
-	ast_copy_string(id, ast_channel_linkedid(chan), sizeof(id));
-	ast_channel_unlock(chan);
-	first = ast_strlen_zero(id) ? NULL : ast_channel_get_by_name(id);
+	first = ast_strlen_zero(linked) ? NULL : ast_channel_get_by_name(linked);
 	if (first && !(is_pjsip(first) && has_number(first, number))) {
 		first = ast_channel_unref(first);
 	}
 	return first;
 }
 
-static void read_remote_uri(char *uri, size_t size, struct ast_channel *chan, const char *number)
+/*! The PJSIP channel of a phone that was called, and calls somebody itself by keys. A reference, or NULL. */
+static struct ast_channel *called_channel(const char *linked, const char *number)
 {
-	struct ast_channel *caller = caller_channel(chan, number);
+	struct ast_channel_iterator *all = ast_strlen_zero(number) ? NULL : ast_channel_iterator_by_name_new("PJSIP/", 6);
+	struct ast_channel *chan = NULL;
+	int is_linked = 0;
 
+	while (all && !is_linked && (chan = ast_channel_iterator_next(all))) {
+		ast_channel_lock(chan);
+		is_linked = ast_channel_state(chan) == AST_STATE_UP && !strcmp(ast_channel_linkedid(chan), linked);
+		ast_channel_unlock(chan);
+		is_linked = is_linked && has_number(chan, number);
+		if (!is_linked) {
+			ast_channel_unref(chan);
+		}
+	}
+	if (all) {
+		ast_channel_iterator_destroy(all);
+	}
+	return is_linked ? chan : NULL;
+}
+
+static void read_uri(char *uri, size_t size, struct ast_channel *chan, const char *number)
+{
+	char linked[AST_MAX_UNIQUEID];
+	struct ast_channel *caller;
+	/* That of a phone that was called is where it can be reached; its domain is the one that it was called from. */
+	const char *function = "CHANNEL(pjsip,remote_uri)";
+
+	ast_channel_lock(chan);
+	ast_copy_string(linked, ast_channel_linkedid(chan), sizeof(linked));
+	ast_channel_unlock(chan);
+	caller = caller_channel(chan, linked, number);
+	if (!caller) {
+		caller = called_channel(linked, number);
+		function = "CHANNEL(pjsip,local_uri)";
+	}
 	if (caller) {
-		read_variable(caller, "CHANNEL(pjsip,remote_uri)", uri, size);
+		read_variable(caller, function, uri, size);
 		ast_channel_unref(caller);
 	}
 }
@@ -101,7 +129,22 @@ void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *
 	}
 	ast_channel_unlock(chan);
 	caller->kind = is_withheld ? PUSHWAKE_CALLER_WITHHELD : PUSHWAKE_CALLER_NUMBER;
-	read_remote_uri(caller->from, sizeof(caller->from), chan, caller->number);
+	if (!is_withheld) { /* nobody is told of one, and a task of PJSIP reads it */
+		read_uri(caller->from, sizeof(caller->from), chan, caller->number);
+	}
+}
+
+void pushwake__caller_fill(pushwake_wake_request *request, const struct pushwake__caller *caller)
+{
+	request->caller = caller->kind;
+	request->caller_number = pushwake__str(caller->number);
+	request->from = pushwake__str(caller->from);
+	request->from_display = pushwake__str(caller->name);
+	request->to_uri = pushwake__str(caller->to);
+	request->content_type = pushwake__str(caller->type);
+	request->text = pushwake__str(caller->text);
+	request->media = caller->media;
+	request->host = PUSHWAKE_HOST_DIALPLAN;
 }
 
 char *pushwake__caller_call_id(struct ast_channel *chan)

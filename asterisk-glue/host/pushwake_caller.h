@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct ast_channel;
+struct pushwake_wake_request;
 
 /*! Who calls or writes, for the phone's screen. */
 struct pushwake__caller {
@@ -27,6 +28,9 @@ struct pushwake__caller {
 
 /*! Reads it from the channel, or, with `is_message`, from the MESSAGE in hand. */
 void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *chan, int is_message, const char *aor);
+
+/*! Fills in who it is, and what the text is. Borrows. */
+void pushwake__caller_fill(struct pushwake_wake_request *request, const struct pushwake__caller *caller);
 
 /*! Call-ID of the caller's INVITE, so that its push names the call as SIP does; to be freed. */
 char *pushwake__caller_call_id(struct ast_channel *chan);

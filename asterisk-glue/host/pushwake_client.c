@@ -11,6 +11,8 @@
 
 static pushwake_client *client;
 static pushwake_settings *current;
+/*! The setting of this name; -1 while push is off. */
+static int silent_after = -1;
 
 pushwake_client *pushwake__client(void)
 {
@@ -38,7 +40,14 @@ int pushwake__settings_use(pushwake_settings *settings)
 	}
 	pushwake_settings_free(current);
 	current = settings;
+	__atomic_store_n(&silent_after,
+		settings ? (int) pushwake_settings_integer(settings, pushwake__str("silent_after")) : -1, __ATOMIC_RELAXED);
 	return 0;
+}
+
+int pushwake__silent_after(void)
+{
+	return __atomic_load_n(&silent_after, __ATOMIC_RELAXED);
 }
 
 pushwake_settings *pushwake__settings(void)

@@ -62,6 +62,9 @@ int pushwake__settings_use(pushwake_settings *settings);
 pushwake_settings *pushwake__settings(void);
 void pushwake__settings_stop(void);
 
+/*! Milliseconds after which a phone that is awake and says nothing counts as silent; -1: never. */
+int pushwake__silent_after(void);
+
 /*! The engine did not answer for this AoR. Says so as often as the library lets it. */
 void pushwake__engine_away(const char *what, const char *aor, int status);
 

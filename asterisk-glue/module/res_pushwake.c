@@ -56,6 +56,7 @@ static const struct {
 	{ "supervisor", pushwake__supervisor_start, pushwake__supervisor_stop },
 	{ "unwatched connections", pushwake__unwatched_start, pushwake__unwatched_stop },
 	{ "SIP", pushwake__register_start, pushwake__register_stop },
+	{ "texts", pushwake__text_start, pushwake__text_stop },
 	{ "application", pushwake__app_start, pushwake__app_stop },
 	{ "function", pushwake__function_start, pushwake__function_stop },
 	{ "console", pushwake__cli_start, pushwake__cli_stop },
