@@ -3,10 +3,10 @@
 
 import time
 
+from peers.upstream import configuration
 from phones import apns_token
 from servers import Kamailio
 from sip_phone import Phone
-from upstream import configuration
 
 DIALPLAN = "[phones]\nexten => _1XX,1,Dial(PJSIP/${EXTEN},40)\n"
 

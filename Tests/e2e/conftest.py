@@ -5,10 +5,10 @@ import pathlib
 
 import pytest
 
+from peers.valkey import Valkey
 from phones import Caller, Phone, rfc8599_fcm
 from schedule import ALONE, arrange
 from servers import CALLS, NODES, Engine, Kamailio, Simulator
-from valkey import Valkey
 from wire_caller import WireCaller
 from wire_phone import WirePhone
 

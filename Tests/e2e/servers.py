@@ -47,7 +47,8 @@ def stopped(pid):
     try:
         yield
     finally:
-        os.kill(pid, signal.SIGCONT)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
 
 
 def wait_until(what, predicate, seconds=10, step=0.02):

@@ -156,6 +156,26 @@ def test_a_suspended_app_does_not_come_and_only_the_transaction_fails(suspended,
     assert call.wait_answer_to(call.request(method), 8).status == 504
 
 
+@pytest.mark.parametrize("method", ["INFO", "INVITE"])
+def test_an_engine_that_ends_meanwhile_ends_no_dialog(make_engine, make_kamailio, wire, simulator, tmp_path, method):
+    """RFC 5057, 5.1: 408 would."""
+    socket = tmp_path / "engine.sock"
+    settings = {"purr": 1, "silent_after": 300, "awake_for": 0}
+    engine = make_engine(engine_socket=socket, wake_timeout=3, **settings, **simulator.settings())
+    config = CALLS.read_text().replace("@SETTINGS@", 'modparam("tm", "fr_timer", 1200)\n@SETTINGS@')
+    server = make_kamailio(config=config, wake_timeout=3, settings={
+        "engine_mode": "external", "engine_socket": str(socket), **settings}).start().wait_engine()
+    phone = wire.phone(server, f"purr-bereft-{method.lower()}", "tcp", rfc8599_fcm())
+    call, phone, _ = answered_call(server, wire, simulator, phone, phone.user)
+    phone.wait_request("ACK")
+    phone.suspend()
+    before = len(simulator.pushes(phone.push.token))
+    cseq = call.request(method)
+    simulator.wait_push(phone.push.token, after=before)
+    engine.stop()
+    assert call.wait_answer_to(cseq, 15).status == 504
+
+
 @pytest.mark.parametrize("is_pushed", [False, True])
 def test_a_caller_takes_a_request_to_a_suspended_app_back(suspended, wire, simulator, is_pushed):
     call, phone, _, before = suspended(f"purr-back-{is_pushed}".lower())

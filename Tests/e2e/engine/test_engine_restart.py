@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from faint_engine import FaintEngine
+from peers.faint_engine import FaintEngine
 from phones import mpush_android, rfc8599_apns, rfc8599_fcm
 from servers import PUSHWAKE, stopped, wait_until
 
@@ -161,6 +161,54 @@ def test_what_rings_goes_on_ringing(server, wire, provider, called):
     assert len(woken.requests("INVITE")) == 1
     woken.answer(invite, 486)
     assert call.wait_final().status == 486
+
+
+@pytest.fixture
+def bereft(make_engine, make_kamailio, tmp_path, simulator):
+    """A Kamailio whose engine is gone once a test says so."""
+    socket = tmp_path / "engine.sock"
+    engine = make_engine(engine_socket=socket, wake_timeout=10, **simulator.settings())
+    server = make_kamailio(wake_timeout=10, settings={
+        "engine_mode": "external", "engine_socket": str(socket)}).start().wait_engine()
+
+    def ringing(wire, user):
+        """A phone that was woken and rings, and the INVITE that it has; no engine is there any more."""
+        phone = wire.phone(server, user, "udp", rfc8599_fcm())
+        phone.register()
+        phone.sleep()
+        call = wire.call(server, user)
+        simulator.wait_event(phone.push.token, "call")
+        woken = wire.again(phone)
+        woken.answers["INVITE"] = (180,)
+        woken.register()
+        invite = woken.wait_request("INVITE")
+        call.wait_status(180)
+        engine.stop()
+        return call, woken, invite
+
+    return ringing
+
+
+@pytest.mark.parametrize("status", [180, 482])
+def test_without_an_engine_a_phone_that_rings_and_registers_elsewhere_keeps_the_call(bereft, wire, status):
+    """An app with two sockets that has the call already; some ring twice, others refuse the copy (RFC 3261, 8.2.2.2)."""
+    call, phone, invite = bereft(wire, "has-moved")
+    elsewhere = wire.again(phone, call_id=phone.call_id)
+    elsewhere.cseq = phone.cseq
+    elsewhere.answers["INVITE"] = (status,)
+    elsewhere.register()
+    elsewhere.wait_request("INVITE")
+    elsewhere.register()
+    phone.answer(invite, 200)
+    call.wait_status(200)
+    assert phone.requests("CANCEL") == [] and len(elsewhere.requests("INVITE")) == 1
+
+
+def test_without_an_engine_a_phone_that_starts_anew_while_it_rings_gets_the_call(bereft, wire):
+    call, phone, _ = bereft(wire, "starts-anew")
+    phone.sleep()
+    wire.again(phone).register()
+    call.wait_status(200)
 
 
 def test_nobody_wakes_and_the_new_engine_ends_the_call(server, called, provider):

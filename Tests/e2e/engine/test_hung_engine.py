@@ -69,3 +69,18 @@ def test_an_engine_that_goes_on_pushes_for_no_call_that_is_over(make_kamailio, a
     kamailio.wait_log("RESULT", "outcome=accepted", "aor=late")
     assert len(phone.simulator.pushes(phone.push.token)) == 1
     assert kamailio.counter("pushes") == kamailio.counter("wakes") == 1
+
+
+@pytest.mark.alone
+def test_an_engine_that_stays_silent_is_ended_and_the_next_one_pushes(make_kamailio, actors):
+    kamailio = make_kamailio().start().wait_engine()
+    phone = actors.phone(kamailio, "hung", rfc8599_apns())
+    phone.register()
+    hung = kamailio.engine_pid()
+    with stopped(hung):
+        kamailio.wait_log(f"the engine (process {hung}) has not answered for 40 s", seconds=50)
+        kamailio.wait_log("the engine ended (signal 9)")
+    kamailio.wait_engine()
+    assert kamailio.engine_pid() not in (0, hung)
+    assert invite(kamailio.port, phone.user) == 100
+    phone.simulator.wait_push(phone.push.token)

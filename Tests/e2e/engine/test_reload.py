@@ -97,6 +97,18 @@ def test_the_shell_says_what_was_taken(make_engine):
     assert done.returncode == 1 and "apns_key: " in done.stderr and "apns_key: the new value" in done.stdout
 
 
+def test_a_value_that_will_hardly_do_is_named_and_taken(make_engine, simulator):
+    engine = make_engine(**simulator.settings())
+    change(engine, apns_team_id="DEF123")
+    done = engine.run("reload")
+    assert done.returncode == 0 and "apns_team_id: the new value" in done.stdout
+    assert "apns_team_id: \"DEF123\" has not the ten characters" in done.stderr
+    assert "apns_team_id: \"DEF123\" has not the ten characters" in engine.text()
+    change(engine, apns_team_id="GHI456")
+    rows = json.loads(engine.run("reload", "--json").stdout)
+    assert [list(row) for row in rows] == [["taken"], ["doubt"]]
+
+
 def test_a_pbx_has_the_engine_reload(make_engine, make_kamailio):
     engine = make_engine()
     socket = engine.settings.parent / "engine.sock"

@@ -10,7 +10,7 @@ import uuid
 
 import pytest
 
-from raw_provider import RawProvider, friendly
+from peers.raw_provider import RawProvider, friendly
 from servers import PUSHWAKE, wait_until
 
 

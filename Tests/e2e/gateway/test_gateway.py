@@ -6,9 +6,9 @@ import signal
 
 import pytest
 
+from peers.upstream import (REALM, configuration, contacts, make_gateway, make_registrar, name_server, piid, register, sent)
 from phones import mpush_android, no_push, rfc8599_fcm
 from servers import MODULES, wait_until
-from upstream import (REALM, configuration, contacts, make_gateway, make_registrar, name_server, piid, register, sent)
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@
 import socket
 import threading
 
+from peers.upstream import REALM, answer_to, configuration, piid
 from phones import rfc8599_fcm
 from servers import wait_until
-from upstream import REALM, answer_to, configuration, piid
 
 ANSWERS = {
     "no challenge": "SIP/2.0 401 Unauthorized\r\n{same}Content-Length: 0\r\n\r\n",

@@ -9,10 +9,10 @@ import subprocess
 import time
 
 import pytest
+from peers.upstream import (REALM, contacts, expires, ha1, make_gateway, make_registrar, name_server, piid, register, sent,
+                            wait_sent)
 from phones import no_push, rfc8599_fcm
 from servers import wait_until
-from upstream import (REALM, contacts, expires, ha1, make_gateway, make_registrar, name_server, piid, register, sent,
-                      wait_sent)
 
 
 def make_phone(wire, gateway, user, push=None, **options):

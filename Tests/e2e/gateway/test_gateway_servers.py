@@ -5,11 +5,14 @@ import os
 import re
 import signal
 
-from faint_engine import FaintEngine
+import pytest
+
+from peers.faint_engine import FaintEngine
+from peers.upstream import (REALM, answer_to, authorization, configuration, contacts, make_gateway, make_registrar, name_server,
+                            piid, register, registrar_config, sent)
 from phones import rfc8599_fcm
+from ports import free_port
 from servers import ROOT, wait_until
-from upstream import (REALM, answer_to, authorization, configuration, contacts, make_gateway, make_registrar, name_server,
-                      piid, register, sent)
 
 
 def make_phone(wire, gateway, user, transport="udp"):
@@ -41,26 +44,43 @@ def test_a_held_register_goes_on_with_a_new_engine(make_kamailio, tmp_path, wire
     assert len(contacts(registrar, "501")) == 1
 
 
-def test_held_registers_wait_for_a_new_engine_that_is_slow(make_kamailio, make_engine, tmp_path, wire):
-    socket = tmp_path / "engine.sock"
-    key = tmp_path / "secret.key"
-    key.write_text("5f" * 32 + "\n")
-    engine = make_engine(engine_socket=socket, upper_path=tmp_path / "upstream.db", secret_key_file=key, upper_servers=REALM)
-    registrar = make_registrar(make_kamailio)
-    gateway = make_gateway(make_kamailio, registrar, tmp_path, engine_mode="external", engine_socket=str(socket), engine_timeout=500)
-    phones = [make_phone(wire, gateway, user) for user in ("511", "512", "513")]
-    signal_all(registrar, signal.SIGSTOP)
-    try:
-        numbers = [phone.send_register(600) for phone in phones]
-        wait_until("they are on their way", lambda: "upstream_sent: 3" in (gateway.rpc("pushwake.stats") or ""))
-        engine.stop()
-        faint = FaintEngine(socket, silences=2)
+@pytest.fixture
+def held(make_kamailio, make_engine, tmp_path, wire):
+    """Phones whose REGISTERs are held while the engine is replaced by a faint one; those, and their numbers."""
+    def make(users, **faint):
+        socket = tmp_path / "engine.sock"
+        key = tmp_path / "secret.key"
+        key.write_text("5f" * 32 + "\n")
+        engine = make_engine(engine_socket=socket, upper_path=tmp_path / "upstream.db", secret_key_file=key, upper_servers=REALM)
+        registrar = make_registrar(make_kamailio)
+        gateway = make_gateway(
+            make_kamailio, registrar, tmp_path, engine_mode="external", engine_socket=str(socket), engine_timeout=500)
+        phones = [make_phone(wire, gateway, user) for user in users]
+        signal_all(registrar, signal.SIGSTOP)
         try:
-            gateway.wait_log("3 held REGISTERs go on with the new engine", seconds=10)
+            numbers = [phone.send_register(600) for phone in phones]
+            wait_until("they are on their way", lambda: f"upstream_sent: {len(users)}" in (gateway.rpc("pushwake.stats") or ""))
+            engine.stop()
+            other = FaintEngine(socket, **faint)
+            try:
+                gateway.wait_log(f"{len(users)} held REGISTERs go on with the new engine", seconds=10)
+            finally:
+                other.stop()
         finally:
-            faint.stop()
-    finally:
-        signal_all(registrar, signal.SIGCONT)
+            signal_all(registrar, signal.SIGCONT)
+        return other, phones, numbers
+
+    return make
+
+
+def test_held_registers_do_not_keep_the_supervisor_from_held_calls(held):
+    faint, _, _ = held([str(user) for user in range(521, 527)], pause=0.03)
+    assert len(set(faint.asked)) == len(faint.asked) == 6
+    assert all(later - at > 0.2 for at, later in zip(faint.asked_at, faint.asked_at[3:])), "it was asked without end"
+
+
+def test_held_registers_wait_for_a_new_engine_that_is_slow(held):
+    faint, phones, numbers = held(["511", "512", "513"], silences=2)
     assert len(set(faint.asked)) == 3 and len(faint.asked) == 5
     for phone, number in zip(phones, numbers):
         answers = [m.status for m in phone.endpoint.messages if not m.sent and m.headers("CSeq") == [f"{number} REGISTER"]]
@@ -126,6 +146,22 @@ def test_another_server_takes_over(make_kamailio, tmp_path, wire, simulator):
     simulator.wait_push(phone.push.token, seconds=10)
 
 
+def test_the_next_srv_record_is_tried_if_kamailio_is_told_to(make_kamailio, tmp_path, wire):
+    assert "`use_dns_failover=on`" in (ROOT / "docs/gateway.md").read_text()
+    registrar = make_registrar(make_kamailio)
+    config = configuration().replace("debug=2", "debug=2\nuse_dns_failover=on", 1)
+    config = config.replace("request_route {", 'modparam("tm", "fr_timer", 1000)\nrequest_route {', 1)
+    gateway = make_kamailio(config=config, settings={"upper_path": str(tmp_path / "upstream.db"), "secret_key_file": ""})
+    gateway.as_printed().start().wait_engine()
+    # One that is preferred, and where nobody is.
+    for record in (["dns.add_srv", "_sip._udp.pbx.example.com", 3600, 5, 10, free_port(), "dead.pbx.example.com", 0],
+                   ["dns.add_a", "dead.pbx.example.com", 3600, "127.0.0.1", 0]):
+        assert gateway.rpc(*record) is not None, gateway.complaint(*record)
+    name_server(gateway, registrar)
+    assert register(make_phone(wire, gateway, "507")).status == 200
+    assert len(contacts(registrar, "507")) == 1
+
+
 def test_a_user_whom_the_server_bars_loses_the_binding_at_once(make_kamailio, tmp_path, wire, simulator):
     modparams = 'loadmodule "htable.so"\nmodparam("htable", "htable", "barred=>size=4;")'
     route = 'if ($sht(barred=>$tU) == 1) { sl_send_reply("403", "Barred"); exit; }'
@@ -148,3 +184,27 @@ def test_a_user_whom_the_server_bars_loses_the_binding_at_once(make_kamailio, tm
     assert register(make_phone(wire, gateway, "507")).status == 403
     assert "rejects" not in (gateway.rpc("pushwake.list", f"s:507@{REALM}") or "")
     assert sent(registrar, "507")
+
+
+def test_a_server_on_this_host_over_ipv6(make_kamailio, tmp_path, wire, simulator):
+    """Its address begins with colons, the name that is made of it does not begin with what no host may begin with."""
+    config = registrar_config().replace("listen=udp:127.0.0.1:@PORT@\n", "listen=udp:127.0.0.1:@PORT@\nlisten=udp:[::1]:@PORT@\n")
+    registrar = make_kamailio(config=config).start()
+    key = tmp_path / "secret.key"
+    key.write_text("5f" * 32 + "\n")
+    gateway = make_kamailio(config=configuration().replace('$si == "127.0.0.1"', '$si == "::1"'), wake_timeout=8, settings={
+        "upper_path": str(tmp_path / "upstream.db"), "secret_key_file": str(key), "upper_servers": f"[::1]:{registrar.port}"})
+    gateway.set_up(upper_contact=f"[::1]:{gateway.port}")
+    gateway.arguments += ["-l", f"udp:[::1]:{gateway.port}"]
+    gateway.as_printed().start().wait_engine()
+
+    phone = wire.phone(gateway, "101", "tcp", rfc8599_fcm(), domain=f"[::1]:{registrar.port}")
+    answer = register(phone)
+    assert answer.status == 200 and answer.headers("Feature-Caps"), answer.text
+    phone.sleep()
+    call = wire.call(registrar, "101")
+    simulator.wait_push(phone.push.token, seconds=10)
+    woken = wire.again(phone)
+    assert register(woken).status == 200
+    woken.wait_request("INVITE")
+    assert call.wait_final(10).status == 200

@@ -6,9 +6,9 @@ import uuid
 
 import pytest
 
+from peers.upstream import REALM, configuration, contacts, make_registrar, name_server, piid, register
 from phones import Push
 from servers import MODULES, ROOT, wait_until
-from upstream import REALM, configuration, contacts, make_registrar, name_server, piid, register
 
 pytestmark = pytest.mark.skipif(not (MODULES / "websocket.so").exists(), reason="kamailio-websocket-modules is missing")
 
@@ -26,7 +26,7 @@ def web_configuration():
 
 
 def test_a_browser_registers_sleeps_and_wakes_by_web_push(make_kamailio, tmp_path, wire, simulator):
-    from web_socket import WebSocketPhone
+    from peers.web_socket import WebSocketPhone
 
     registrar = make_registrar(make_kamailio)
     key = tmp_path / "secret.key"

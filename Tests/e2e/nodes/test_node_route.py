@@ -36,3 +36,28 @@ def test_users_with_a_domain(make_valkey, make_kamailio, wire, simulator, transp
     call.wait_status(200)
     call.hang_up()
     phone.wait_request("BYE")
+
+
+def test_a_phone_with_an_outbound_proxy_names_it_in_a_route_and_is_no_node(make_valkey, make_kamailio, wire, simulator):
+    config = NODES.read_text()
+    assert '$si != "127.0.0.1"' in config
+    node = make_kamailio(config=config.replace('$si != "127.0.0.1"', '$si != "127.0.0.3"'), wake_timeout=8)
+    node.set_up(store=make_valkey().url, node_uri=f"sip:127.0.0.1:{node.port}")
+    node.start().wait_engine()
+    node.wait_log("store: ", "connected")
+    route = f"Route: <sip:127.0.0.1:{node.port};lr>"
+    phone = wire.phone(node, "bob", "udp", rfc8599_fcm())
+    assert "+sip.pns" in phone.register(600, None, route).headers("Feature-Caps")[0]
+    phone.sleep()
+    is_long_asleep()
+    call = wire.call(node, "bob", route)
+    simulator.wait_push(phone.push.token)
+    phone = wire.again(phone)
+    phone.register(600, None, route)
+    assert phone.wait_request("INVITE").headers("Route") == [], "a proxy before the phone would follow it back to here"
+    call.wait_status(200)
+    # Nobody but a node is sent where he likes.
+    elsewhere = wire.phone(node, "elsewhere")
+    call = wire.call(node, "stranger", f"Route: <sip:127.0.0.1:{node.port};lr>", f"Route: <sip:127.0.0.1:{elsewhere.endpoint.port};lr>")
+    assert call.wait_final().status == 404
+    assert elsewhere.received("INVITE") == []

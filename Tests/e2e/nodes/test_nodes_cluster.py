@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 
+from peers.valkey import Cluster
 from phones import rfc8599_fcm
 from servers import PUSHWAKE, wait_until
 from test_nodes import at, is_long_asleep, is_promised
-from valkey import Cluster
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
+from peers.valkey import Relay
 from phones import rfc8599_fcm
 from servers import wait_until
 from test_nodes import at, is_long_asleep, is_promised
-from valkey import Relay
 
 
 FILL = "for i = 1, 200 do redis.call('SET', ARGV[1] .. i, string.rep('x', 500)) end"

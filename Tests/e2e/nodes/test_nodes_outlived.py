@@ -12,11 +12,11 @@ import time
 
 import pytest
 
+from peers.valkey import Cluster
 from phones import rfc8599_fcm
 from ports import free_port
 from servers import wait_until
 from test_nodes import at, is_long_asleep, is_promised
-from valkey import Cluster
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
+from peers.valkey import Cluster, Watched
 from phones import rfc8599_fcm
 from servers import ROOT, certificate_with_key, wait_until
 from test_nodes import at, is_long_asleep, is_promised
-from valkey import Cluster, Watched
 
 PAGE = (ROOT / "docs" / "nodes.md").read_text()
 PASSWORD = "geheim"

@@ -15,8 +15,8 @@ import time
 
 import pytest
 
-import hep
-from http_client import TOKEN, Client, listen
+from peers import hep
+from peers.http_client import TOKEN, Client, listen
 from phones import mpush_android
 from ports import free_port
 from servers import CALLS, certificate_with_key, wait_until

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from http_client import TOKEN, HTTP2Client, listen
+from peers.http_client import TOKEN, HTTP2Client, listen
 from servers import PUSHWAKE, certificate_with_key, wait_until
 
 

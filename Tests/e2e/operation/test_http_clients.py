@@ -13,7 +13,7 @@ import h2.exceptions
 import h2.settings
 import pytest
 
-from http_client import TOKEN, Client, HTTP2Client, listen, read_all
+from peers.http_client import TOKEN, Client, HTTP2Client, listen, read_all
 from ports import free_port
 from servers import wait_until
 

@@ -11,7 +11,7 @@ import urllib.parse
 
 import pytest
 
-from http_client import TOKEN, Client, listen
+from peers.http_client import TOKEN, Client, listen
 from ports import free_port
 from servers import CALLS, wait_until
 
@@ -134,6 +134,7 @@ def test_a_report_that_cannot_be_used_says_why(served, values, word):
     (["-H", "Content-Type: text/xml", "-d", "<a/>"], 415),
     (["-d", "aor=%zz"], 400), (["-d", "text=hello"], 400), (["-d", "aor=nobody"], 404),
     (["-d", "aor=x&event=nonsense"], 400), (["-d", "aor=x&timeout=0"], 400), (["-d", "aor=x&wait=maybe"], 400),
+    (["-d", "aor=x&evnt=call"], 400), (["-d", "aor=x&name=Bob"], 400),
     (["-d", "provider=nonsense&app=a&token=b"], 422), (["-d", "aor=x&token=y"], 422),
     (["-H", "Sec-Fetch-Site: cross-site", "-d", "aor=x"], 403)])
 def test_a_push_that_cannot_be_sent_says_why(served, options, status):

@@ -13,7 +13,7 @@ import urllib.request
 
 import pytest
 
-from http_client import TOKEN, Client, listen
+from peers.http_client import TOKEN, Client, listen
 from phones import mpush_android, mpush_ios
 from ports import free_port
 from servers import CALLS, ROOT, wait_until
@@ -104,7 +104,7 @@ def test_names_and_types_are_as_prometheus_wants_them(make_engine, tmp_path):
 
 
 def test_alert_rules_ring_when_they_should_and_only_then():
-    for command in (["check", "rules", RULES], ["test", "rules", ROOT / "Tests/e2e/prometheus-rules-test.yml"]):
+    for command in (["check", "rules", RULES], ["test", "rules", ROOT / "Tests/e2e/operation/prometheus-rules-test.yml"]):
         done = subprocess.run(["promtool", *command], capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 

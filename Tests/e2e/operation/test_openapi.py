@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 import yaml
 
-from http_client import listen
+from peers.http_client import listen
 from servers import ROOT
 
 SPEC = yaml.safe_load((ROOT / "docs" / "openapi.yaml").read_text())

@@ -11,8 +11,8 @@ import urllib.parse
 
 import pytest
 
-from browser import CHROMIUM, Browser
-from http_client import TOKEN, Client, listen
+from peers.browser import CHROMIUM, Browser
+from peers.http_client import TOKEN, Client, listen
 from phones import mpush_android, rfc8599_fcm
 from ports import free_port
 from servers import CALLS, wait_until

@@ -9,7 +9,7 @@ import h2.events
 import h2.settings
 import pytest
 
-from http_client import TOKEN, Client, HTTP2Client, listen
+from peers.http_client import TOKEN, Client, HTTP2Client, listen
 from phones import mpush_android
 from ports import free_port
 from servers import CALLS, wait_until

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import pkcs12
 
+from peers.raw_provider import RawProvider, friendly
 from phones import mpush_ios, rfc8599_apns
-from raw_provider import RawProvider, friendly
 from servers import PUSHWAKE, wait_until
 
 PRODUCTION = x509.ObjectIdentifier("1.2.840.113635.100.6.3.2")

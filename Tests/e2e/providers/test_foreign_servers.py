@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pushes through HTTP/2 servers that nobody here wrote: nghttpd (nghttp2) and hypercorn (Python's h2)."""
+"""Pushes through HTTP/2 servers that nobody here wrote: nghttpd (nghttp2), hypercorn, and Python's h2 with faults."""
 
 import json
 import os
@@ -12,7 +12,8 @@ import pytest
 from ports import free_port
 from servers import PUSHWAKE, wait_until
 
-FIXTURES = pathlib.Path(__file__).parents[1]
+PEERS = pathlib.Path(__file__).parents[1] / "peers"
+LOAD_PUSHES = pathlib.Path(__file__).parents[3] / "scripts/load/load_pushes.py"
 
 
 class Foreign:
@@ -79,8 +80,16 @@ def test_hypercorn_takes_every_push_once(start, files, tmp_path, faults):
     counts.mkdir()
     server = start(
         [sys.executable, "-m", "hypercorn", "--bind", f"127.0.0.1:{port}", "--certfile", files / "server.pem",
-         "--keyfile", files / "server.key", "foreign_app:app"], port, PYTHONPATH=str(FIXTURES), COUNTS=str(counts), FAULTS=faults)
+         "--keyfile", files / "server.key", "foreign_app:app"], port, PYTHONPATH=str(PEERS), COUNTS=str(counts), FAULTS=faults)
     said = server.load(files, 1000, 100)
     assert said["accepted"] == 1000, said
     times = {path.name: path.stat().st_size for path in counts.iterdir()}
     assert len(times) == 1000 and set(times.values()) == {1}
+
+
+@pytest.mark.parametrize("mix", [9, 16])
+def test_faults_of_pythons_h2_lose_and_double_no_push(mix):
+    done = subprocess.run(
+        [sys.executable, LOAD_PUSHES, "--foreign", "--pushes", "3000", "--round", "3000", "--seed", "2026", "--first", str(mix)],
+        capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

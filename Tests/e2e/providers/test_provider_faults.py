@@ -12,7 +12,7 @@ import uuid
 
 import pytest
 
-from raw_provider import OK, RawProvider, frame, friendly, literal
+from peers.raw_provider import OK, RawProvider, frame, friendly, literal
 from servers import PUSHWAKE, wait_until
 
 HEADERS, DATA, RST, GOAWAY = 1, 0, 3, 7

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from raw_provider import OK, RawProvider, frame, friendly, literal
+from peers.raw_provider import OK, RawProvider, frame, friendly, literal
 from servers import PUSHWAKE
 
 COUNT = 40

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from connect_proxy import ConnectProxy
+from peers.connect_proxy import ConnectProxy
 from servers import wait_until
 
 APP = "com.example.phone"

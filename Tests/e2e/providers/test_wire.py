@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
+from peers.h2_provider import Provider, Vendors
 from servers import PUSHWAKE, wait_until
-from wire import Provider, Vendors
 
 APP = "com.example.phone"
 RING, KEEP = 20, 3600

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Push bindings that go because the operator says so; they stay listed with the reason until the phone registers again."""
 
+import re
+
 import pytest
 
 from phones import no_push, rfc8599_fcm
@@ -110,6 +112,20 @@ def test_a_contact_that_is_removed_by_hand_is_pushed_no_more(make_kamailio, wire
     assert not simulator.pushes(phone.push.token)
 
 
+def test_a_contact_without_an_address_that_is_removed_by_hand_takes_no_binding(make_kamailio, wire):
+    """`ul.add` takes one; to the engine it would be all that the user has."""
+    kamailio = make_kamailio().start().wait_engine()
+    phones = [wire.phone(kamailio, "blank", "udp", rfc8599_fcm()) for _ in range(2)]
+    for phone in phones:
+        phone.register()
+    kept, removed = (phone.contact.split("<", 1)[1].split(">", 1)[0] for phone in phones)
+    assert kamailio.rpc("ul.add", "location", "blank", "s:", "600", "1.0", "s:.", "0", "0", "4294967295") is not None
+    assert kamailio.rpc("ul.rm_contact", "location", "blank", "s:") is not None
+    assert kamailio.rpc("ul.rm_contact", "location", "blank", removed) is not None
+    wait_until("the one that was named is gone", lambda: "by hand" in listing(kamailio, "blank"))
+    assert listing(kamailio, "blank").count("by hand") == 1 and kept in contacts_of(kamailio, "blank")
+
+
 @pytest.mark.parametrize("removes", [True, False])
 def test_a_user_whom_the_script_logs_out_is_pushed_no_more(make_kamailio, wire, simulator, removes):
     """unregister() alone is what scripts say of a contact where nothing answers: its phone may sleep."""
@@ -179,3 +195,76 @@ def test_a_removal_by_hand_waits_for_no_engine(make_kamailio, wire):
         phone.endpoint.reset()
         wait_until("the leg has ended, and its request is held", lambda: kamailio.held() == 1, 3)
     wait_until("its bindings are gone", lambda: listing(kamailio, "banned").count("by hand") == 2)
+
+
+# One phone, several users: one token and one instance.
+
+
+def accounts(kamailio, wire, *users):
+    """A phone that can log in as each of these users."""
+    first = wire.phone(kamailio, users[0], "tcp", rfc8599_fcm())
+    return [first] + [wire.phone(kamailio, user, "tcp", first.push, instance=first.instance) for user in users[1:]]
+
+
+def is_over(kamailio, user):
+    wait_until(f"the registration of {user} is over",
+               lambda: not re.search(r"expires_in\W+[1-9]", listing(kamailio, user)))
+
+
+def test_a_token_leaves_a_user_who_never_logged_out(make_kamailio, wire, simulator):
+    """The app was offline, or crashed; then somebody else logs in on that phone."""
+    kamailio = make_kamailio(wake_timeout=2).start().wait_engine()
+    before, after = accounts(kamailio, wire, "before", "after")
+    before.register(1)
+    before.sleep()
+    is_over(kamailio, "before")
+    after.register()
+    wait_until("the binding is gone", lambda: "moved to after" in listing(kamailio, "before"))
+    line = kamailio.wait_log("binding removed aor=before: its phone has registered as after")
+    assert before.push.token not in line
+    assert "moved to" not in listing(kamailio, "after")
+    assert wire.call(kamailio, "before").wait_final(10).status in (404, 480)
+    assert not simulator.pushes(before.push.token)
+    after.sleep()
+    wire.call(kamailio, "after")
+    simulator.wait_push(after.push.token)
+    assert "bindings_moved: 1" in kamailio.rpc("pushwake.stats").replace('"', "")
+
+
+def test_a_phone_with_two_accounts_keeps_both(make_kamailio, wire, simulator):
+    """It adds the second, sleeps, is woken for one of them again and again and refreshes that alone, then both."""
+    kamailio = make_kamailio(wake_timeout=8).start().wait_engine()
+    first, second = accounts(kamailio, wire, "first", "second")
+    first.register(1)
+    second.register(1)
+    for user in ("first", "second"):
+        is_over(kamailio, user)
+    for _ in range(3):
+        second = wire.again(second, "tcp")
+        second.register(1)
+        is_over(kamailio, "second")
+    for phone in (first, second, first, second):
+        phone.register()
+    for phone in (first, second):
+        phone.sleep()
+        assert "moved to" not in listing(kamailio, phone.user)
+    for number, phone in enumerate((first, second), 1):
+        wire.call(kamailio, phone.user)
+        wait_until("it is pushed", lambda n=number: len(simulator.calls(phone.push.token)) >= n)
+        phone = wire.again(phone, "tcp")
+        phone.register()
+        phone.wait_request("INVITE")
+
+
+@pytest.mark.parametrize("setting, moves", [("always", True), ("never", False)])
+def test_the_operator_says_whose_a_token_is(make_kamailio, wire, setting, moves):
+    kamailio = make_kamailio(settings={"one_aor_per_token": setting}).start().wait_engine()
+    before, after = accounts(kamailio, wire, "before", "after")
+    before.register(600 if moves else 1)
+    if not moves:
+        is_over(kamailio, "before")
+    after.register()
+    if moves:
+        wait_until("the binding is gone", lambda: "moved to after" in listing(kamailio, "before"))
+    else:
+        assert kamailio.rpc("pushwake.list", "after") and "moved to" not in listing(kamailio, "before")

@@ -148,7 +148,7 @@ def script(tmp_path, simulator):
 
 
 def test_the_gateway_of_the_page_is_well(script):
-    from upstream import configuration
+    from peers.upstream import configuration
 
     path = script()
     keys = re.findall(r'^modparam\("pushwake", "(?:apns_|fcm_|ca_file|store_path|engine_socket).*\n', path.read_text(), re.M)

@@ -30,6 +30,19 @@ def test_the_printed_configuration_works(make_kamailio, actors, path):
     actors.call(kamailio, "desk", "call").finish()
 
 
+@pytest.mark.parametrize("path", ["README.md", "docs/kamailio.md"])
+def test_the_printed_configuration_sends_no_phone_the_route_to_itself(make_kamailio, wire, simulator, path):
+    """A caller with an outbound proxy names it so, and a proxy before the phone would follow it back to here."""
+    kamailio = make_kamailio(config=configuration(path), wake_timeout=3).as_printed().start().wait_engine()
+    phone = wire.phone(kamailio, "routed", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    call = wire.call(kamailio, "routed", f"Route: <sip:127.0.0.1:{kamailio.port};lr>")
+    simulator.wait_event(phone.push.token, "call")
+    assert wire.wake(phone).wait_request("INVITE").headers("Route") == []
+    call.wait_status(200)
+
+
 def names_about_push():
     """All that the table calls so, and any others that begin as they do."""
     table = (ROOT / "Sources/PushWakeCore/Binding/Dialect.swift").read_text()

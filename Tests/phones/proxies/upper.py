@@ -11,9 +11,9 @@ sys.path.append(str(ROOT / "Tests/e2e-asterisk"))
 
 from asterisk_server import Asterisk, ChrootSimulator  # noqa: E402
 from gateway_pair import Gateway, strip  # noqa: E402
+from peers.upstream import REALM, name_server  # noqa: E402
 from proxy import HOST, Certificate  # noqa: E402
 from servers import PUSHWAKE  # noqa: E402
-from upstream import REALM, name_server  # noqa: E402
 from workplace import Workplace  # noqa: E402
 
 USERS = [str(number) for number in range(101, 150)]

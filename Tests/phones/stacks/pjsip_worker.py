@@ -18,6 +18,8 @@ STATES = {
     pj.PJSIP_INV_STATE_CONNECTING: "answered", pj.PJSIP_INV_STATE_CONFIRMED: "established",
     pj.PJSIP_INV_STATE_DISCONNECTED: "ended"}
 
+BUSY = 70013  # PJ_EINVALIDOP
+
 
 def tell(event, **values):
     OUT.write(json.dumps({"event": event, **values}) + "\n")
@@ -180,13 +182,24 @@ class Worker:
     def hang_up(self):
         self._call().hangup(pj.CallOpParam())
 
+    def _reinvite(self, send):
+        """Waits while a re-INVITE of PJSIP's own is under way: it sends one when an answer leaves it a choice of codecs."""
+        for _ in range(200):
+            try:
+                return send()
+            except pj.Error as error:
+                if error.status != BUSY:
+                    raise
+            self.endpoint.libHandleEvents(10)
+        return send()
+
     def hold(self):
-        self._call().setHold(pj.CallOpParam(True))
+        self._reinvite(lambda: self._call().setHold(pj.CallOpParam(True)))
 
     def unhold(self):
         parameters = pj.CallOpParam(True)
         parameters.opt.flag = pj.PJSUA_CALL_UNHOLD
-        self._call().reinvite(parameters)
+        self._reinvite(lambda: self._call().reinvite(parameters))
 
     def packets(self):
         tell("packets", received=self._call().packets())

@@ -7,23 +7,38 @@ import select
 import socket
 import struct
 import threading
+import time
 
 HEADER = struct.Struct("<BBI")
 FIELD = struct.Struct("<BI")
-RESUME, UPSTREAM_REGISTER, REPLY, HANDLE = 12, 30, 64, 71
+WAKE, RESUME, UPSTREAM_REGISTER, REPLY = 2, 12, 30, 64
+CONTACT_END, VERDICTS, HANDLE = 18, 30, 71
+
+
+def fields(message):
+    """Tag and bytes of each field, in order."""
+    at = HEADER.size
+    while at < len(message):
+        tag, length = FIELD.unpack_from(message, at)
+        at += FIELD.size + length
+        yield tag, message[at - length:at]
 
 
 class FaintEngine:
-    """Listens on the engine's socket. The first `silences` questions about requests that are held get no answer."""
+    """Listens on the engine's socket. The first `silences` questions about requests that are held get no answer. Others have
+    theirs after `pause` seconds. `verdict`: what it says of each contact of a request that wakes."""
 
-    def __init__(self, path, silences):
-        pathlib.Path(path).unlink(missing_ok=True)
-        self.silences = silences
+    def __init__(self, path, silences=0, verdict=None, pause=0):
+        self.path = pathlib.Path(path)
+        self.path.unlink(missing_ok=True)
+        self.silences, self.verdict, self.pause = silences, verdict, pause
+        self.asked_at = []
+        """When hosts told it of requests that are held."""
         self.asked = []
         """Handles of the requests that hosts told it of, in order."""
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.listener.bind(str(path))
-        pathlib.Path(path).chmod(0o666)
+        self.path.chmod(0o666)
         self.listener.listen(16)
         self.ending, self.end = socket.socketpair()
         self.thread = threading.Thread(target=self._serve)
@@ -54,21 +69,17 @@ class FaintEngine:
     def _answer(self, peer, message):
         version, kind, number = HEADER.unpack_from(message)
         if kind in (RESUME, UPSTREAM_REGISTER):
-            self.asked.append(self._handle(message))
+            self.asked.append(next((int.from_bytes(value, "little") for tag, value in fields(message) if tag == HANDLE), None))
+            self.asked_at.append(time.monotonic())
             self.silences -= 1
             if self.silences >= 0:
                 return
-        peer.send(HEADER.pack(version, REPLY, number))
-
-    def _handle(self, message):
-        at = HEADER.size
-        while at < len(message):
-            tag, length = FIELD.unpack_from(message, at)
-            at += FIELD.size
-            if tag == HANDLE:
-                return int.from_bytes(message[at:at + length], "little")
-            at += length
-        return None
+            time.sleep(self.pause)
+        answer = HEADER.pack(version, REPLY, number)
+        if kind == WAKE and self.verdict is not None:
+            verdicts = bytes(self.verdict for tag, _ in fields(message) if tag == CONTACT_END)
+            answer += FIELD.pack(VERDICTS, len(verdicts)) + verdicts
+        peer.send(answer)
 
     def stop(self):
         self.end.close()

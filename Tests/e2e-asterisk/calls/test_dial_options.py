@@ -2,11 +2,15 @@
 """What the options of the sample's Dial() do for a phone that joins the call later, once voice flows: Asterisk takes Local
 channels out of the way then, and what Dial() has hung on them with it."""
 
+import itertools
 import re
+import time
 
 import pytest
 from conftest import SAMPLE
+from phones import fcm_token
 from servers import wait_until
+from sleeper import fcm
 from voice import voice
 
 CDR = "[mappings]\nMaster.csv => ${CDR(dst)},${CDR(disposition)},${CDR(billsec)}\n"
@@ -74,11 +78,14 @@ def test_the_phone_may_hang_up_with_a_key(joined, caller, asterisk, user):
     caller.reply(bye, 200, "OK")
 
 
+CSEQ = itertools.count(4000)
+
+
 def press(phone, invite, key):
     body = f"Signal={key}\r\nDuration=160\r\n"
     target = invite["Contact"].split("<")[1].split(">")[0]
     head = [f"INFO {target} SIP/2.0", f"Via: {phone._via()}", "Max-Forwards: 70", f"From: {invite['To']};tag={phone.tag}",
-            f"To: {invite['From']}", f"Call-ID: {invite['Call-ID']}", "CSeq: 4000 INFO", f"Contact: <{phone.contact}>",
+            f"To: {invite['From']}", f"Call-ID: {invite['Call-ID']}", f"CSeq: {next(CSEQ)} INFO", f"Contact: <{phone.contact}>",
             "Content-Type: application/dtmf-relay", f"Content-Length: {len(body)}"]  # fmt: skip
     phone.socket.send(("\r\n".join(head) + "\r\n\r\n" + body).encode())
 
@@ -95,3 +102,33 @@ def test_the_call_has_one_answered_record(joined, user, caller, asterisk):
 
     wait_until("the records are written", lambda: records.exists() and len(own()) >= 2)
     assert sorted(line.split(",")[:2] for line in own()) == [[user, "ANSWERED"], [user, "NO ANSWER"]]
+
+
+def test_a_phone_that_was_called_and_transfers_with_keys_is_named_as_in_its_invite(make_session_asterisk, phones, simulator):
+    def keys(asterisk):
+        asterisk.add_modules("format_gsm", "codec_gsm")  # of what it says
+        asterisk.write("features.conf", "[featuremap]\natxfer => *2\n")
+        asterisk.add_extension("talk", "Set(__TRANSFER_CONTEXT=phones)", "Goto(phones,102,1)")
+
+    asterisk = made(make_session_asterisk, "transfer", "t", keys)
+    token = fcm_token()
+    sleeping = phones("101", asterisk.address)
+    assert sleeping.register(fcm(token)).status == 200
+    sleeping.close()
+    phone = phones("102", asterisk.address, "tcp")
+    assert phone.register().status == 200
+    call = phones("caller", asterisk.address).call("talk")
+    invite = phone.expect_request("INVITE")
+    phone.answer(invite)
+    answer = call.expect(200)
+    with voice(invite, answer):
+        talk(asterisk, "102")
+        for keys in ("*2", "101"):
+            for key in keys:
+                press(phone, invite, key)
+                time.sleep(0.2)
+            asterisk.wait_log("Started DTMF attended transfer")
+        push = simulator.wait_push(token, 10)
+    assert push["body"]["message"]["data"]["from-uri"] == "sip:102@127.0.0.1"
+    call.end()
+    asterisk.stop()

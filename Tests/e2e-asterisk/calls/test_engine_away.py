@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from faint_engine import FaintEngine
+from peers.faint_engine import FaintEngine
 from phones import fcm_token
 from servers import Engine, stopped, wait_until
 from sleeper import fcm
@@ -136,3 +136,26 @@ def test_a_new_engine_that_is_slow_hears_of_all_calls(make_asterisk, engine, sle
     finally:
         faint.stop()
     assert len(set(faint.asked)) == 3 and len(faint.asked) == 5
+
+
+def test_a_verdict_of_a_later_release_is_none_and_is_said_once(make_asterisk, phones):
+    """All that the registrar has rings, as if there were no push."""
+    asterisk = make_asterisk(start=False)
+    later = FaintEngine(asterisk.host_at / "run/engine.sock", verdict=7)
+    try:
+        asterisk.settings(engine_mode="external", engine_timeout=500)
+        asterisk.add_extension(
+            "later", "PushWake(100,5)", "Verbose(0,said: ${PUSHWAKE_STATUS})", "Dial(${PUSHWAKE_CONTACTS},5)", "Hangup(17)")
+        asterisk.start()
+        asterisk.wait_log("Asterisk Ready", 20)
+        desk = phones("100", asterisk.address)
+        desk.register()
+        for _ in range(2):
+            call = phones("caller", asterisk.address).call("later")
+            desk.answer(desk.expect_request("INVITE"))
+            call.expect(200)
+            call.end()
+        assert asterisk.log().count('"0,said: UNAVAILABLE"') == 2
+        assert asterisk.log().count("goes on without push: engine unavailable: the engine is of a later release (verdict 7)") == 1
+    finally:
+        later.stop()

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from phones import rfc8599_fcm
+from phones import mpush_android, no_push, rfc8599_fcm
 
 STREAMS = pytest.mark.parametrize("transport", ["tcp", "tls"])
 ALL = pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
@@ -211,3 +211,22 @@ def test_a_message_arrives_once(server, wire, pushed, transport):
     assert message.wait_final().status == 200
     time.sleep(0.3)
     assert len(first.requests("MESSAGE")) + len(second.requests("MESSAGE")) == 1
+
+
+@pytest.mark.parametrize("status", [200, 486])
+def test_an_app_that_says_its_token_only_when_it_starts_is_the_one_that_was_pushed(server, wire, simulator, status):
+    """X-MPUSH is a header of its own, and the app has no instance: nothing of it is in the REGISTER that a push causes."""
+    phone = wire.phone(server, f"terse-{status}", "tcp", mpush_android(), instance="")
+    phone.register()
+    phone.sleep()
+    call = wire.call(server, phone.user)
+    simulator.wait_event(phone.push.token, "call")
+    woken = wire.again(phone)
+    woken.push = no_push()
+    woken.answers["INVITE"] = (180, status)
+    woken.register()
+    final = call.wait_final(5)
+    assert final.status == status
+    server.wait_none_held()
+    time.sleep(0.3)
+    assert simulator.events(phone.push.token) == ["call"], "it is told of the end of the call that it has had"

@@ -8,10 +8,12 @@ from conftest import ROOT
 from phones import apns_token, fcm_token
 from servers import wait_until
 from sleeper import apns, fcm
+from voice import voice
 
 PAGE = (ROOT / "docs" / "asterisk.md").read_text()
 QUEUE = re.search(r"^exten => 8000,1,Queue\(support\)\n", PAGE, re.M).group()
 TRUNK = "[trunk]\nexten => _X.,1,Answer()\n same => n,Wait(2)\n"
+NOTICE = re.search(r"```\n(#!/bin/sh\n# /usr/local/bin/mailbox-notice.*?)```", PAGE, re.S)[1]
 FILES = dict(re.findall(r"```\n; /etc/asterisk/(\S+)\n(.*?)```", PAGE, re.S))
 
 
@@ -86,6 +88,28 @@ def test_the_queue_of_the_page_wakes_its_agents(printed, phones, simulator):
     wait_until("the other agent hears of it", lambda: len(simulator.pushes(tokens["100"])) == 2)
     assert "elsewhere" in str(simulator.pushes(tokens["100"])[1])
     call.end()
+
+
+def test_a_phone_that_sleeps_hears_of_a_message_in_its_mailbox(make_asterisk, phones, simulator):
+    asterisk = make_asterisk(start=False)
+    asterisk.add_modules("app_voicemail", "res_adsi", "format_gsm", "codec_gsm")
+    script = asterisk.host_at / "bin/mailbox-notice"
+    script.write_text(NOTICE.replace(" pushwake send", f" {asterisk.at}/bin/pushwake send --socket {asterisk.at}/run/engine.sock"))
+    script.chmod(0o755)
+    asterisk.write("voicemail.conf", f"[general]\nformat = ulaw\nexternnotify = {asterisk.at}/bin/mailbox-notice\n[default]\n100 => 1234,Ann\n")
+    (asterisk.host_at / "spool/voicemail").mkdir()
+    asterisk.add_extension("mailbox", "VoiceMail(100@default,s)", "Hangup()")
+    asterisk.start()
+    asterisk.wait_engine()
+    token = fcm_token()
+    phone = phones("100", asterisk.address)
+    assert phone.register(fcm(token)).status == 200
+    phone.close()
+    call = phones("caller", asterisk.address).call("mailbox")
+    with voice(call.expect(200)):
+        asterisk.wait_log("Recording the message")
+        call.end()
+    assert simulator.wait_push(token)["body"]["message"]["data"]["event"] == "voicemail"
 
 
 def test_the_dialplan_of_the_page_is_the_sample():

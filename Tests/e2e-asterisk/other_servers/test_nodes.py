@@ -7,11 +7,11 @@ import time
 import pytest
 from conftest import ROOT
 from gateway_pair import HostSide
+from peers.valkey import Valkey
 from phones import apns_token, fcm_token
 from servers import NODES, Kamailio, wait_until
 from sip_phone import Phone
 from sleeper import apns, fcm
-from valkey import Valkey
 
 PAGE = (ROOT / "docs" / "nodes.md").read_text()
 FILES = dict(re.findall(r"```\n; /etc/asterisk/(\w+\.conf)[^\n]*\n(.*?)```", PAGE, re.S))

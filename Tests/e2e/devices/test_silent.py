@@ -51,7 +51,8 @@ def test_a_suspended_app_is_pushed_and_rings_where_it_registers_next(server, wir
 @TRANSPORTS
 def test_what_the_old_connection_says_late_is_not_heard(server, wire, simulator, suspended, transport):
     phone = suspended(transport, "late-no")
-    phone.answers["INVITE"] = (180, 486)
+    phone.answers["INVITE"] = ()
+    phone.ignores_cancel = True
     call = wire.call(server, phone.user)
     simulator.wait_event(phone.push.token, "call")
     woken = wire.again(phone)
@@ -60,6 +61,11 @@ def test_what_the_old_connection_says_late_is_not_heard(server, wire, simulator,
     ringing = woken.wait_request("INVITE")
     call.wait_status(183)
     phone.resume()
+    invite = phone.wait_request("INVITE")
+    # Before that the phone is not late.
+    phone.wait_request("CANCEL")
+    for status in (180, 486):
+        phone.answer(invite, status)
     phone.wait_request("ACK")
     woken.answer(ringing, 200)
     call.wait_status(200)
