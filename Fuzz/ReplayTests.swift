@@ -6,10 +6,10 @@ import Testing
 @Suite struct `Inputs that broke something, and those that fuzzing begins with` {
     @Test(
         arguments: [
-            ("agi", fuzzAGI), ("answer", fuzzAnswer), ("http1", fuzzHTTP1), ("http2", fuzzHTTP2), ("key", fuzzKey),
-            ("message", fuzzMessage), ("register", fuzzRegister), ("request", fuzzRequest), ("row", fuzzRow),
-            ("settings", fuzzSettings), ("template", fuzzTemplate),
-            ("upstream", fuzzUpstream),
+            ("agi", fuzzAGI), ("answer", fuzzAnswer), ("http1", fuzzHTTP1), ("http2", fuzzHTTP2),
+            ("image", fuzzImage), ("key", fuzzKey), ("listener", fuzzListener), ("message", fuzzMessage),
+            ("register", fuzzRegister), ("request", fuzzRequest), ("row", fuzzRow), ("settings", fuzzSettings),
+            ("template", fuzzTemplate), ("upstream", fuzzUpstream),
         ] as [(String, @Sendable (UnsafePointer<UInt8>?, Int) -> CInt)])
     func `break nothing`(target: String, run: @Sendable (UnsafePointer<UInt8>?, Int) -> CInt) throws {
         let seeds = target == "register" ? "Tests/PushWakeCoreTests/Fixtures" : "Fuzz/Seeds/\(target)"
