@@ -83,6 +83,17 @@ class Engine:
                     (FROM_URI, "sip:alice@example.com"), (FROM_DISPLAY, "Alice Example"), (WAITS, waits))
             for index, user in enumerate(users)), rate)
 
+    def latencies(self, users, beside=()):
+        """Milliseconds until each push was accepted, one at a time; before each goes one to a user of `beside`."""
+        found = []
+        for index, user in enumerate(users):
+            if beside:
+                self.push([beside[index % len(beside)]], waits=0)
+            begin = time.monotonic()
+            self.push([user])
+            found.append((time.monotonic() - begin) * 1e3)
+        return found
+
     def cpu(self):
         """Microseconds of all its threads."""
         tasks = f"/proc/{self.process.pid}/task"
@@ -140,6 +151,7 @@ def soak(pushwake, directory, server, keys, count, pin):
                         device_pushes=0, caller_pushes=0, aor_pushes=0)
         living, lost = range(1000), range(1000, 2000)
         memory, seconds, good = [], {False: 0.0, True: 0.0}, 0
+        waited = {False: [], True: []}
         try:
             engine.register(living)
             engine.register(lost, provider="fcm")
@@ -147,19 +159,25 @@ def soak(pushwake, directory, server, keys, count, pin):
             for part in range(10):
                 for is_mixed in (False, True):
                     # The same pushes to the living service, alone and with as many to the dead one between them.
-                    for _ in range(count // 40_000):
+                    for _ in range(count // 20_000):
                         begin = time.monotonic()
                         good += engine.push(living)
                         seconds[is_mixed] += time.monotonic() - begin
                         if is_mixed:
                             engine.push(lost, waits=0)
+                    waited[is_mixed] += engine.latencies(living[:200], lost if is_mixed else ())
                 memory.append(engine.memory())
         finally:
             engine.stop()
     row = {"pushes": good, "memory_mb": memory, "alone_s": seconds[False], "mixed_s": seconds[True]}
+    for is_mixed, name in ((False, "alone"), (True, "mixed")):
+        ordered = sorted(waited[is_mixed])
+        row[f"{name}_p50_ms"], row[f"{name}_p99_ms"] = ordered[len(ordered) // 2], ordered[len(ordered) * 99 // 100]
     print(f"\na dead service: {good:,} pushes to the other, half of them among as many to the dead one")
     print(f"  time {seconds[False]:.1f} s alone, {seconds[True]:.1f} s among them; memory MB, ten times: "
-          + " ".join(f"{at:.1f}" for at in memory), flush=True)
+          + " ".join(f"{at:.1f}" for at in memory))
+    print(f"  one at a time, until it is accepted: p50 {row['alone_p50_ms']:.2f} ms, p99 {row['alone_p99_ms']:.2f} alone; "
+          f"p50 {row['mixed_p50_ms']:.2f}, p99 {row['mixed_p99_ms']:.2f} behind one to the dead service each", flush=True)
     return row
 
 

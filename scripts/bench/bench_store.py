@@ -21,8 +21,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests" / "e2e"))
 
 from bench_engine import AOR, CALL_ID, CSEQ, GRANTED, HEADER_NAME, HEADER_VALUE, REPLY, Engine, message  # noqa: E402
+from peers.valkey import Cluster, Valkey  # noqa: E402
 from servers import PUSHWAKE, Simulator, wait_until  # noqa: E402
-from valkey import Cluster, Valkey  # noqa: E402
 
 REGISTER, WAKE, METHOD = 1, 2, 107
 PACE = 300

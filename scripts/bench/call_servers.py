@@ -14,9 +14,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BENCH = ROOT / ".build/bench"
 sys.path.insert(0, str(ROOT / "Tests/e2e"))
 
+from peers.valkey import Valkey  # noqa: E402
 from ports import free_port  # noqa: E402
 from servers import Kamailio, Simulator, wait_until  # noqa: E402
-from valkey import Valkey  # noqa: E402
 
 import bench  # noqa: E402
 

@@ -18,9 +18,9 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests" / "e2e"))
 
+from peers.valkey import Valkey  # noqa: E402
 from phones import rfc8599_fcm  # noqa: E402
 from servers import NODES, Kamailio, Simulator, wait_until  # noqa: E402
-from valkey import Valkey  # noqa: E402
 from wire_caller import WireCaller  # noqa: E402
 from wire_phone import WirePhone  # noqa: E402
 

@@ -24,8 +24,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests" / "e2e"))
 
+from peers.upstream import configuration, ha1, name_server, registrar_config  # noqa: E402
 from servers import Kamailio, Simulator, wait_until  # noqa: E402
-from upstream import configuration, ha1, name_server, registrar_config  # noqa: E402
 
 QUIET = re.compile(r"^\s*xlog\(.*\n", re.M)
 

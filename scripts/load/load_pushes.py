@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A million pushes through a random mix of all faults that the simulator knows: none lost, none doubled.
+"""A million pushes through a random mix of all faults that the simulator knows: none lost, none doubled. With --foreign,
+the provider is Python's h2 (foreign_server.py), whose faults and whose count are its own.
 
 Round after round another mix is drawn: which faults, how often, which provider, how many pushes at a time, how many
 connections. The server counts, and each push has a token of its own: what the sender calls accepted has arrived (else it is lost), what it
@@ -29,6 +30,7 @@ from servers import PUSHWAKE  # noqa: E402
 
 RUN_TIMEOUT = 300
 MOST_GIVEN_UP = 0.001
+FAULTS_OF_OURS = ["lost", "doubled", "misjudged", "broken"]
 CODES = ["CANCEL", "INTERNAL_ERROR", "ENHANCE_YOUR_CALM", "REFUSED_STREAM"]
 
 
@@ -117,8 +119,73 @@ class Mix:
         return f"{self.provider}, {self.concurrency} at a time, {self.connections} connections, {json.dumps(self.script)}"
 
 
+class ForeignMix:
+    """The same for a server on Python's h2: how likely each of its faults is for a request."""
+
+    def __init__(self, seed, number, count):
+        self.seed = f"{seed}/{number}"
+        dice = random.Random(self.seed)
+        self.provider = "apns"
+        # Python takes some hundred a second: more at a time would only wait.
+        self.concurrency = dice.choice([1, 10, 100, 100, 300, 300])
+        self.connections = dice.choice([1, 1, 2, 4, 16])
+        rarest = {"goaway": 3000, "refuse": 200, "reset": 1500, "reset_accepted": 5000, "cut_fin": 5000, "cut_rst": 5000,
+                  "silent": 9000, "late": 500, "429": 500, "500": 500, "503": 500, "settings": 2000, "pause": 5000, "drop": 20}
+        chosen = dice.sample(sorted(rarest), dice.randint(4, len(rarest)))
+        self.faults = {name: round(1 / dice.randint(rarest[name] // 5, rarest[name]), 6) for name in chosen}
+        # A push without an answer keeps its stream for ten seconds: with few of them all others would be late.
+        self.faults["streams"] = [100, 1000] if "silent" in chosen else [1, 10, 100, 1000]
+        self.faults["max_concurrent"] = dice.choice(self.faults["streams"])
+        if self.faults["max_concurrent"] <= 10 or "settings" in chosen:
+            self.concurrency = min(self.concurrency, 100)
+        self.count = min(count, 1000 if min(self.concurrency, self.faults["max_concurrent"] * self.connections) <= 4 else count)
+
+    def __str__(self):
+        return f"{self.concurrency} at a time, {self.connections} connections, {json.dumps(self.faults)}"
+
+
+def send(mix, url, files):
+    """What `pushwake load` says of the pushes of a round."""
+    done = subprocess.run(
+        [PUSHWAKE, "load", "--provider", mix.provider, "--url", url, "--dir", files, "--count", str(mix.count),
+         "--concurrency", str(mix.concurrency), "--connections", str(mix.connections), "--json"],
+        capture_output=True, text=True, timeout=RUN_TIMEOUT, check=False)
+    if not done.stdout.startswith("{"):
+        sys.exit(f"load_pushes: pushwake load: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+class Foreign:
+    """A server on Python's h2 for each round, with the certificate that the simulator made."""
+
+    mix = ForeignMix
+
+    def __init__(self, directory):
+        Provider(directory).stop()
+        self.files = directory / "files"
+
+    def play(self, mix):
+        """What the sender said, and what the server counted."""
+        server = subprocess.Popen(
+            ["/usr/bin/python3", Path(__file__).with_name("foreign_server.py"), "--certificate", self.files / "server.pem", "--key",
+             self.files / "server.key", "--faults", json.dumps(mix.faults), "--seed", mix.seed],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            said = send(mix, f"https://127.0.0.1:{server.stdout.readline().split()[1]}", self.files)
+            seen = json.loads(server.communicate("", timeout=30)[0])
+        finally:
+            server.kill()
+            server.wait()
+        return said, collections.Counter(seen)
+
+    def stop(self):
+        """Nothing runs between rounds."""
+
+
 class Provider:
     """The simulator, with an address for orders that no fault disturbs."""
+
+    mix = Mix
 
     def __init__(self, directory):
         self.files = directory / "files"
@@ -139,13 +206,7 @@ class Provider:
         """What the sender said, and what the server counted."""
         self.order("reset", b"")
         self.order("script", json.dumps(mix.script).encode())
-        done = subprocess.run(
-            [PUSHWAKE, "load", "--provider", mix.provider, "--url", self.url, "--dir", self.files, "--count", str(mix.count),
-             "--concurrency", str(mix.concurrency), "--connections", str(mix.connections), "--json"],
-            capture_output=True, text=True, timeout=RUN_TIMEOUT, check=False)
-        if not done.stdout.startswith("{"):
-            sys.exit(f"load_pushes: pushwake load: {done.stderr.strip()}")
-        return json.loads(done.stdout), json.loads(self.order("counters"))
+        return send(mix, self.url, self.files), json.loads(self.order("counters"))
 
     def stop(self):
         self.process.terminate()
@@ -154,22 +215,24 @@ class Provider:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pushes", type=int, default=1_000_000, help="in all")
+    parser.add_argument("--foreign", action="store_true", help="through a server on Python's h2")
+    parser.add_argument("--pushes", type=int, help="in all; 1,000,000, or 200,000 when foreign")
     parser.add_argument("--round", type=int, default=20_000, help="pushes of a round")
     parser.add_argument("--seconds", type=int, default=900, help="no round begins after that")
     parser.add_argument("--seed", default=str(random.SystemRandom().randrange(1 << 32)))
     parser.add_argument("--first", type=int, default=1, help="number of the first round")
     parser.add_argument("--verbose", action="store_true", help="tell of each round")
     arguments = parser.parse_args()
+    pushes = arguments.pushes or (200_000 if arguments.foreign else 1_000_000)
 
     total, failed, number = collections.Counter(), [], arguments.first
     kinds = collections.Counter()
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="pushwake-faults-") as directory:
-        provider = Provider(Path(directory))
+        provider = (Foreign if arguments.foreign else Provider)(Path(directory))
         try:
-            while total["pushes"] < arguments.pushes and time.monotonic() - begun < arguments.seconds:
-                mix = Mix(arguments.seed, number, arguments.round)
+            while total["pushes"] < pushes and time.monotonic() - begun < arguments.seconds:
+                mix = provider.mix(arguments.seed, number, arguments.round)
                 said, seen = provider.play(mix)
                 # Not by its body: the time to live of a push to Google that is repeated is shorter.
                 arrived = seen["accepted"] - seen["copies"]
@@ -177,11 +240,12 @@ def main():
                        "doubled": max(0, seen["copies"] - seen["accepted_unanswered"]) + seen["duplicates"],
                        "given up": mix.count - said["accepted"], "requests": seen["requests"], "goaways": seen["goaways_sent"],
                        "closes": seen["closes"], "resets": seen["rst_sent"], "settings": seen["settings_sent"],
-                       "again": seen["copies"], "handshakes": seen["handshake_failures"]}
+                       "again": seen["copies"], "handshakes": seen["handshake_failures"],
+                       "broken": seen.get("client_errors", 0) + seen.get("server_errors", 0)}
                 total.update(row)
                 for reasons in (part["reasons"] for part in seen["providers"].values()):
                     kinds.update({reason: times for reason, times in reasons.items() if reason != "ok"})
-                is_bad = row["lost"] or row["doubled"] or row["misjudged"] or row["given up"] > mix.count * MOST_GIVEN_UP
+                is_bad = any(row[name] for name in FAULTS_OF_OURS) or row["given up"] > mix.count * MOST_GIVEN_UP
                 if is_bad:
                     failed.append(number)
                 if is_bad or arguments.verbose:
@@ -191,7 +255,8 @@ def main():
         finally:
             provider.stop()
 
-    print(f"\na random mix of all faults: {total['pushes']:,} pushes in {number - arguments.first} rounds, seed {arguments.seed}, "
+    server = "of faults by Python's h2" if arguments.foreign else "of all faults"
+    print(f"\na random mix {server}: {total['pushes']:,} pushes in {number - arguments.first} rounds, seed {arguments.seed}, "
           f"{time.monotonic() - begun:.0f} s")
     print(f"  {total['requests']:,} requests, {total['goaways']:,} GOAWAYs, {total['closes']:,} closed connections, "
           f"{total['resets']:,} resets, {total['settings']:,} SETTINGS, {sum(kinds.values()):,} refusals "

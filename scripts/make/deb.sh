@@ -17,7 +17,7 @@ fail() {
 }
 
 for tool in dpkg-buildpackage dh; do
-    command -v $tool >/dev/null || fail "$tool is missing; run scripts/make/setup.sh --packages"
+    command -v $tool >/dev/null || fail "$tool is missing; run scripts/make/setup.sh --packages, with --asterisk too where no Kamailio is wanted"
 done
 [ -e .build/stage/man/pushwake.1 ] || fail ".build/stage is missing or old; run make build, or make build-asterisk"
 
