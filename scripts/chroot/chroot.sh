@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# For the scripts that make a Debian in a directory; read by them. They set `root`, the directory, and `name`, who
-# complains. DEBIAN_MIRROR chooses another mirror.
+# For the scripts that make a Debian in a directory; read by them. They set `root`, the directory, and `name`, which
+# messages begin with. DEBIAN_MIRROR chooses another mirror.
 
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 log=$root.log

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// Decides which addresses of a server are tried first: those over which a connection stood or nearly stood and nothing
-/// ever came give way to the others.
+/// Decides which addresses of a server are tried first: those over which a connection was established, or nearly, and
+/// nothing ever came give way to the others.
 ///
 /// The first address that answers SYN is not yet one that serves: its path may lose the server's certificate (PMTU), a
 /// firewall may look into one family only, one front end of several may be broken. Names come in a stable order

@@ -9,7 +9,7 @@ public struct DiagnosisFacts: Equatable, Sendable {
         case backedOff
         /// No connection can be made, and why.
         case unreachable(String)
-        /// Its credential rests, and what went wrong with its connections if anything did.
+        /// Its circuit is open, and what went wrong with its connections if anything did.
         case circuitOpen(String)
         /// The service gives no access for its key, and why.
         case refused(String)

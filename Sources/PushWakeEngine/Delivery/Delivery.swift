@@ -208,7 +208,7 @@ final class Delivery {
             if verdict.outcome == .misconfigured { configurationErrors[job.binding.provider] = verdict.reason }
             return loop.atEndOfTurn { job.finish(verdict, status: 0) }
         }
-        if case .rest = channel.breaker.admit(now: loop.now) {
+        if case .open = channel.breaker.admit(now: loop.now) {
             return loop.atEndOfTurn { job.finish(Verdict(.unavailable, reason: "CircuitOpen"), status: 0) }
         }
         job.channel = channel

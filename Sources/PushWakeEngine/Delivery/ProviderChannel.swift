@@ -9,7 +9,7 @@ protocol ProviderChannel: AnyObject {
     /// For logs: `apns production`, `fcm my-project`.
     var label: String { get }
 
-    /// Rests the credential after many failures in a row.
+    /// Opens the circuit after many failures in a row.
     var breaker: Breaker { get set }
 
     /// Its connections, and the queue where its pushes wait.

@@ -25,7 +25,7 @@ package final class CaptureLink: TurnEnding, OutboundStreamOwner {
     private var waiting = RingBuffer<HEPPacket>()
     private var backoff = Backoff(first: 200, cap: 10_000)
     private var lastReason = ""
-    /// When the connection stood, in milliseconds.
+    /// When the connection was established, in milliseconds.
     private var establishedAt: Int64 = 0
     private var timer: Loop.TimerID?
     private var isDue = false

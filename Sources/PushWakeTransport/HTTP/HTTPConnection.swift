@@ -15,7 +15,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
 
     let id: Int
     private(set) var machine: ConnectionStateMachine
-    /// Where TCP has stood, with the server or its proxy; nil until then.
+    /// Where TCP was established, with the server or its proxy; nil until then.
     private(set) var address: String?
     let loop: Loop
     private let tls: TLSContext

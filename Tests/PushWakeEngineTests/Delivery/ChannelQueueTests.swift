@@ -168,7 +168,7 @@ import Testing
         #expect(queue.count == 10_000)
     }
 
-    @Test func `rests once nothing waits for a provider that throttled and named no time`() throws {
+    @Test func `is idle once nothing waits for a provider that throttled and named no time`() throws {
         let bench = try QueueBench(
             script: #"{"rules":[{"provider":"fcm","count":1,"status":429,"reason":"QUOTA_EXCEEDED"}]}"#)
         defer { bench.fixture.end() }
@@ -199,7 +199,7 @@ import Testing
         #expect(bench.ends.values.allSatisfy { $0.outcome == .accepted })
     }
 
-    @Test func `rests while a provider that slows it has no stream free`() throws {
+    @Test func `is idle while a provider that slows it has no stream free`() throws {
         let bench = try QueueBench(
             script:
                 #"{"streams":{"fcm_max_concurrent":2},"rules":[{"provider":"fcm","token":"slow","delay_ms":4000},{"provider":"fcm","token":"busy","count":1,"status":429,"reason":"QUOTA_EXCEEDED"},{"provider":"fcm","delay_ms":4000}]}"#,
@@ -271,14 +271,14 @@ import Testing
         #expect(bench.delivery.queues.waiting >= 30)
         #expect(bench.run { bench.ends.count == 33 })
         #expect(bench.ends["bad1"]?.outcome == .misconfigured && bench.ends["bad2"]?.outcome == .misconfigured)
-        let rested = bench.ends.filter { $0.key.hasPrefix("refresh") && $0.value.reason == "CircuitOpen" }
+        let refused = bench.ends.filter { $0.key.hasPrefix("refresh") && $0.value.reason == "CircuitOpen" }
         // At most one was on its way when the second failure was heard of.
-        #expect(rested.count >= 29)
-        #expect(rested.values.allSatisfy { $0.outcome == .unavailable && $0.attempts == 0 && $0.after < 5000 })
+        #expect(refused.count >= 29)
+        #expect(refused.values.allSatisfy { $0.outcome == .unavailable && $0.attempts == 0 && $0.after < 5000 })
         #expect(bench.delivery.queues.waiting == 0)
         #expect(bench.delivery.queued == 0)
         #expect(bench.delivery.queues.inFlight == 0)
-        // What comes while it rests ends at once, and nobody may rely on it.
+        // What comes while the circuit is open ends at once, and nobody may rely on it.
         bench.push(.call, "late")
         bench.loop.turn(waitingUpTo: 0)
         #expect(bench.ends["late"]?.reason == "CircuitOpen")
@@ -287,7 +287,7 @@ import Testing
         #expect(try bench.arrivals().allSatisfy { !$0.hasPrefix("late") })
     }
 
-    @Test func `does not rest for an app that is another team's`() throws {
+    @Test func `keeps its circuit closed for an app that is another team's`() throws {
         let bench = try QueueBench(
             script: #"{"rules":[{"token":"evil*","status":400,"reason":"TopicDisallowed"}]}"#, [.maxFail: "2"])
         defer { bench.fixture.end() }

@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: ["apns-loud.json", "fcm-voip.json", "huawei.json", "apns-.json"])
-    func `are complained of when their name says nothing`(name: String) throws {
+    func `are reported when their name says nothing`(name: String) throws {
         let (_, problems) = try keys([name: #"{"a":1}"#], app: "com.example.one")
         #expect(problems.count == 1)
         #expect(problems.first?.contains("\(name) is for no provider and not used") == true)

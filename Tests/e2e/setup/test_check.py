@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`pushwake check`: each usual mistake is named, with its line, and what is right is not complained of."""
+"""`pushwake check`: each usual mistake is named, with its line, and nothing is said of what is right."""
 
 import os
 import re

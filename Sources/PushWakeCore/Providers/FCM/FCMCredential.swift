@@ -6,7 +6,7 @@
 ///     empty -> fetching -> ready -> ready and fetching -> ready …
 ///                 |                        |
 ///                 v                        v
-///              resting  (backoff)       ready and resting
+///              backed off               ready and backed off
 ///
 /// Times are milliseconds on one clock of the caller's.
 public struct FCMCredential: ~Copyable {
@@ -19,7 +19,7 @@ public struct FCMCredential: ~Copyable {
         /// A fetch is under way: hold the push.
         case wait
         /// The last fetch failed; no other before this time.
-        case rest(until: Int64, reason: String)
+        case backOff(until: Int64, reason: String)
     }
 
     /// What to do after a 401.
@@ -44,7 +44,7 @@ public struct FCMCredential: ~Copyable {
     private enum Fetch {
         case idle
         case underWay
-        case resting(until: Int64, reason: String)
+        case backedOff(until: Int64, reason: String)
     }
 
     /// Milliseconds before its end at which a token is replaced (Flexisip's default as well).
@@ -58,7 +58,7 @@ public struct FCMCredential: ~Copyable {
 
     /// Milliseconds of a server's `Retry-After` that are obeyed: one request in a minute is no load on anybody, and
     /// without a token no push of the account goes out.
-    private static let longestRest: Int64 = 60_000
+    private static let longestBackOff: Int64 = 60_000
 
     private var token: Token?
     private var fetch = Fetch.idle
@@ -73,8 +73,8 @@ public struct FCMCredential: ~Copyable {
         if let token, now < token.endsAt { return .use(token.authorization, generation: token.generation) }
         switch fetch {
         case .underWay: return .wait
-        case .resting(let until, let reason) where now < until: return .rest(until: until, reason: reason)
-        case .idle, .resting:
+        case .backedOff(let until, let reason) where now < until: return .backOff(until: until, reason: reason)
+        case .idle, .backedOff:
             fetch = .underWay
             return .fetch
         }
@@ -86,7 +86,7 @@ public struct FCMCredential: ~Copyable {
         switch fetch {
         case .underWay: return nil
         case .idle: return refreshAt
-        case .resting(let until, _): return max(until, refreshAt)
+        case .backedOff(let until, _): return max(until, refreshAt)
         }
     }
 
@@ -115,7 +115,7 @@ public struct FCMCredential: ~Copyable {
     /// spreads the next attempt.
     public mutating func fetchFailed(reason: String, after: Int64?, now: Int64, random: UInt64) {
         let pause = backoff.next(random: random)
-        fetch = .resting(until: now + max(pause, min(max(after ?? 0, 0), Self.longestRest)), reason: reason)
+        fetch = .backedOff(until: now + max(pause, min(max(after ?? 0, 0), Self.longestBackOff)), reason: reason)
     }
 
     /// Google took a push with the token of this generation: it is none of those that cannot work.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// Rests a credential that fails and fails, so that no provider bans it for a wrong setting (Mizutech's `fcm_maxfail`).
+/// Opens the circuit of a credential that fails and fails, so that no provider bans it for a wrong setting (Mizutech's
+/// `fcm_maxfail`).
 ///
 ///     closed --(maxFail failures in a row)--> open --(one probe per pause)--> closed by the first success
 public struct Breaker: Equatable, Sendable {
@@ -10,7 +11,7 @@ public struct Breaker: Equatable, Sendable {
         /// Send this one to see whether the provider works again.
         case probe
         /// Do not send before this time.
-        case rest(until: Int64)
+        case open(until: Int64)
     }
 
     /// Milliseconds between two probes.
@@ -29,7 +30,7 @@ public struct Breaker: Equatable, Sendable {
     /// Asks for leave to send at `now` (milliseconds).
     public mutating func admit(now: Int64) -> Admission {
         guard let time = nextProbe else { return .send }
-        guard now >= time else { return .rest(until: time) }
+        guard now >= time else { return .open(until: time) }
         nextProbe = now.addingReportingOverflow(Self.pause).partialValue
         return .probe
     }

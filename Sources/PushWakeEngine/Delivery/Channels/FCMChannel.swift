@@ -62,7 +62,7 @@ final class FCMChannel: ProviderChannel {
             fetchToken()
         case .wait:
             pool.queue.park(job)
-        case .rest(let until, let reason):
+        case .backOff(let until, let reason):
             let verdict = Verdict(
                 isTokenRefused ? .misconfigured : .unavailable, reason: "OAuth \(reason)",
                 next: isTokenRefused ? .finish : .retry(after: max(0, until - loop.now)))

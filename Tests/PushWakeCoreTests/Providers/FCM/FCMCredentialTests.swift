@@ -73,7 +73,7 @@ import Testing
         #expect(later == .fetch)
     }
 
-    @Test func `rests after a failure, longer each time, or as long as the server says`() {
+    @Test func `backs off after a failure, longer each time, or as long as the server says`() {
         var credential = FCMCredential()
         var actions = [credential.authorization(now: start)]
         credential.fetchFailed(reason: "HTTP 503", after: nil, now: start, random: 0)
@@ -84,17 +84,17 @@ import Testing
         actions.append(credential.authorization(now: start + 1501))
         #expect(
             actions == [
-                .fetch, .rest(until: start + 500, reason: "HTTP 503"), .fetch,
-                .rest(until: start + 1500, reason: "HTTP 503"), .fetch, .rest(until: start + 21_500, reason: "busy"),
+                .fetch, .backOff(until: start + 500, reason: "HTTP 503"), .fetch,
+                .backOff(until: start + 1500, reason: "HTTP 503"), .fetch, .backOff(until: start + 21_500, reason: "busy"),
             ])
     }
 
-    @Test func `rests for a minute at most, whatever the server says`() {
+    @Test func `backs off for a minute at most, whatever the server says`() {
         var credential = FCMCredential()
         for after in [Int64(60_000), 3_600_000, .max] {
             _ = credential.authorization(now: start)
             credential.fetchFailed(reason: "HTTP 503", after: after, now: start, random: 0)
-            #expect(credential.authorization(now: start + 59_999) == .rest(until: start + 60_000, reason: "HTTP 503"))
+            #expect(credential.authorization(now: start + 59_999) == .backOff(until: start + 60_000, reason: "HTTP 503"))
             #expect(credential.authorization(now: start + 60_000) == .fetch)
             credential = FCMCredential()
         }

@@ -8,7 +8,7 @@ import Testing
         var breaker = Breaker(maxFail: 3)
         expectEqual((0..<4).map { _ in breaker.note(.unavailable, now: 0) }, [false, false, true, false])
         #expect(breaker.isOpen)
-        expectEqual(breaker.admit(now: 1), .rest(until: 30_000))
+        expectEqual(breaker.admit(now: 1), .open(until: 30_000))
     }
 
     @Test func `counts from 0 again after a success`() {
@@ -23,7 +23,7 @@ import Testing
         var breaker = Breaker(maxFail: 1)
         _ = breaker.note(.rejected, now: 0)
         expectEqual(breaker.admit(now: 30_000), .probe)
-        expectEqual(breaker.admit(now: 30_001), .rest(until: 60_000))
+        expectEqual(breaker.admit(now: 30_001), .open(until: 60_000))
         expectEqual(breaker.note(.accepted, now: 30_002), true)
         expectEqual(breaker.admit(now: 30_003), .send)
         expectEqual(breaker.note(.accepted, now: 30_004), false)
