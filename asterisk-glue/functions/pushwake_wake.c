@@ -168,8 +168,8 @@ static enum outcome ask(struct pushwake__wake *wake, struct pushwake__call *call
 	if (status >= 0) {
 		rung = take_legs(wake, call, contacts, asked);
 		take_result(call, &result, rung);
-		outcome = rung ? OUTCOME_RUNG : !result.bindings ? OUTCOME_NOBODY
-			: result.hold_ms > 0 || !is_waiting(wake) ? OUTCOME_WAITS : OUTCOME_FAILED;
+		outcome = rung ? OUTCOME_RUNG : result.hold_ms > 0 ? OUTCOME_WAITS : !result.bindings ? OUTCOME_NOBODY
+			: is_waiting(wake) ? OUTCOME_FAILED : OUTCOME_WAITS;
 	} else {
 		pushwake__engine_away("PushWake", call->aor, status);
 	}

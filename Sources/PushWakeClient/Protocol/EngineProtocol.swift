@@ -185,5 +185,7 @@ public enum EngineProtocol {
         case video = 93
         /// 1: the caller takes provisional answers with RSeq only.
         case reliable = 94
+        /// In a ticket: the request was taken before its bindings were known.
+        case bindingsPending = 95
     }
 }

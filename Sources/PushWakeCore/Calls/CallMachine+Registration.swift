@@ -81,7 +81,7 @@ extension CallMachine {
     }
 
     /// The device of a registration: by its instance, else by a token, else by a contact.
-    private func index(of registration: CallRegistration) -> Int? {
+    func index(of registration: CallRegistration) -> Int? {
         if !registration.instance.isEmpty,
             let index = devices.firstIndex(where: { $0.device.instance == registration.instance })
         {

@@ -39,6 +39,29 @@ extension CallMachine {
         for index in devices.indices { dropPush(index, &verbs) }
     }
 
+    /// Begins a request whose devices were not known when it came, instead of `start(now:)`: its host has rung by itself whom it
+    /// could reach, and holds it. `rung` stand in the order of the devices; `registrations` came since then.
+    public mutating func startLate(
+        _ rung: [ResumedDevice], lastLeg: Int, registrations: [CallRegistration] = [], now: Int64
+    ) -> [CallVerb] {
+        var verbs: [CallVerb] = []
+        continueLegs(after: lastLeg)
+        isHeld = true
+        for index in devices.indices where index < rung.count {
+            guard let leg = rung[index].leg, let contact = rung[index].contact else { continue }
+            devices[index].openLeg(leg, contact, now)
+            devices[index].leg?.heard = .init(status: rung[index].status)
+        }
+        var isThere = Set(devices.indices.filter { devices[$0].leg?.heard == .alerting })
+        for registration in registrations {
+            _ = join(registration, now, &verbs)
+            if let device = index(of: registration) { isThere.insert(device) }
+        }
+        for index in devices.indices where !isThere.contains(index) { begin(index, now, &verbs) }
+        decide(now, &verbs)
+        return verbs
+    }
+
     /// Goes on with a request that another engine began, instead of `start(now:)`. `devices` stand in the order of
     /// those that the machine was made with; those that follow are known from their push alone. A leg that has said nothing may be older than the push. `registrations` came
     /// after the other engine was lost.

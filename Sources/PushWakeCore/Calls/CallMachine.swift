@@ -97,12 +97,14 @@ public struct CallMachine: ~Copyable {
         return verbs
     }
 
-    private mutating func begin(_ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
+    /// A leg that is out already stays the one to the device.
+    mutating func begin(_ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
         let device = devices[index].device
         let known = devices[index].reachable
+        let isRung = devices[index].leg != nil
         guard device.canBePushed else {
             verbs.append(.note(.plain(device: index)))
-            if let known = known ?? device.contacts.first { ring(index, known, now, &verbs) }
+            if !isRung, let known = known ?? device.contacts.first { ring(index, known, now, &verbs) }
             return
         }
         if device.isAwake, device.contacts.isEmpty {
@@ -111,12 +113,12 @@ public struct CallMachine: ~Copyable {
         }
         if device.isAwake, let known {
             verbs.append(.note(.awake(device: index, known.reach)))
-            ring(index, known, now, &verbs)
+            if isRung { watch(index, now) } else { ring(index, known, now, &verbs) }
             if policy.silentAfter == 0, device.pushDelay <= 0 { push(index, now, &verbs) }
             return
         }
         verbs.append(.note(.asleep(device: index)))
-        if let known, device.pushDelay > 0 || !device.isProviderHealthy { ring(index, known, now, &verbs) }
+        if !isRung, let known, device.pushDelay > 0 || !device.isProviderHealthy { ring(index, known, now, &verbs) }
         if device.pushDelay > 0, device.isProviderHealthy, devices[index].leg != nil {
             devices[index].silentAt = now + device.pushDelay
             verbs.append(.note(.delayed(device: index, device.pushDelay)))

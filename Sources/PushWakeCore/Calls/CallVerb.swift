@@ -70,6 +70,8 @@ public enum CallNote: Equatable, Sendable {
     case copied
     /// Another engine began it, and this one goes on.
     case resumed
+    /// Its bindings are known only now, so many milliseconds after it came.
+    case bindingsLate(Int64)
     /// It came after the end.
     case late(device: Int)
     /// It shows a call that is over, and gets INVITE and CANCEL.

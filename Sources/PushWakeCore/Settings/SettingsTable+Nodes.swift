@@ -14,7 +14,7 @@ extension SettingsTable {
         case .storeTimeout:
             .init(
                 "store_timeout", .integer(5...10_000), "80", unit: "ms",
-                "How long to wait for the server of store at most; must be less than engine_timeout. Then a request goes on without push, and a REGISTER is stored later."
+                "How long to wait for the server of store at most; must be less than engine_timeout. Then a call is held until the server answers, up to 5 s; anything else goes on without push, and a REGISTER is stored later."
             )
         case .storeBacklog:
             .init(

@@ -11,6 +11,9 @@ extension EngineCore {
     func progressed(_ message: MessageReader, _ peer: EnginePeer) {
         let report = CallReport(message)
         guard let request = calls[report.id] else {
+            if (100..<200).contains(report.status) {
+                resumesUnderWay.progressed(report.id, leg: report.leg, status: report.status)
+            }
             return resumesUnderWay.keep({ [weak self] in self?.progressed(message, peer) }, of: report.id)
         }
         let now = SystemClock.monotonicMilliseconds()

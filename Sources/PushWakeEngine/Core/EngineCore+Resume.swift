@@ -57,12 +57,15 @@ extension EngineCore {
         resumesUnderWay.ask(id, isAsked: true)
         hold(for: ticket.message) { (store) throws(StoreError) in
             try store.bindings(of: ticket.message.aor, now: SystemClock.wallSeconds())
-        } then: { [self] result, _ in
+        } then: { [self] result, state in
             switch result {
-            case .success(let bindings): resume(id, bindings)
+            case .success(let bindings):
+                storeOutage.end()
+                resume(id, bindings, isClaimed: state.isClaimed)
             case .failure(.unusable), .failure(.full):
                 // Time is over: its host hears of that.
-                guard ticket.age < hold(ticket.message) * 1000 else { return resume(id, []) }
+                let latest = resumesUnderWay.ticket(id, now: SystemClock.monotonicMilliseconds()) ?? ticket
+                guard latest.age < patience(latest) else { return resume(id, []) }
                 resumesUnderWay.ask(id, isAsked: false)
                 lookLater()
             case .failure(.corrupt): resume(id, [])
@@ -70,12 +73,50 @@ extension EngineCore {
         }
     }
 
-    /// The bindings are here, or not to be waited for: a phone has come.
-    private func resume(_ id: RequestID, _ bindings: [Binding]) {
+    /// Milliseconds from its begin for which a request waits for the store.
+    private func patience(_ ticket: RequestTicket) -> Int64 {
+        let wait = hold(ticket.message) * 1000
+        return ticket.isPending ? min(wait, StoreOutage.patience) : wait
+    }
+
+    /// Takes a request whose bindings a shared store cannot tell now: phones that can be reached ring, and who sleeps is pushed
+    /// when the store answers. Nil when its host cannot hold it, or the store has been away for long.
+    func takeWithoutBindings(_ message: WakeMessage, _ error: StoreError) -> WakeAnswer? {
+        if case .corrupt = error { return nil }
+        let now = SystemClock.monotonicMilliseconds()
+        guard message.handle != 0, message.purr.isEmpty, calls.hasRoom, resumesUnderWay.hasRoom,
+            storeOutage.mayWait(now: now)
+        else { return nil }
+        var message = message
+        var answer = WakeAnswer(contacts: message.contacts.count)
+        var lastLeg = 0
+        for index in message.contacts.indices {
+            guard message.contacts[index].reach != .lost else {
+                answer.verdicts[index] = 1
+                continue
+            }
+            lastLeg += 1
+            message.contacts[index].leg = lastLeg
+            answer.legs[index] = UInt16(clamping: lastLeg)
+        }
+        let ticket = RequestTicket(pending: message, lastLeg: lastLeg)
+        guard resumesUnderWay.begin(ticket, now: now) else { return nil }
+        earlyRegistrations.stayOpen(until: now + patience(ticket))
+        answer.isWatched = true
+        answer.hold = hold(message) * 1000
+        answer.limit = answer.hold
+        answer.ticket = message.ticket(text: Self.text(of: message), devices: [], isPending: true)
+        log(.info, "held until the store answers \(EngineLog.names(message.aor, message.callID)): \(error)")
+        lookLater()
+        return answer
+    }
+
+    /// The bindings are here, or not to be waited for: a phone has come. `isClaimed`: another node may push.
+    private func resume(_ id: RequestID, _ bindings: [Binding], isClaimed: Bool = false) {
         let now = SystemClock.monotonicMilliseconds()
         if let ticket = resumesUnderWay.ticket(id, now: now) {
             let reports = resumesUnderWay.end(id)
-            resume(ticket, bindings)
+            resume(ticket, bindings, isClaimed: isClaimed)
             for report in reports { report() }
         } else if let request = calls[id], request.machine.end == nil {
             // It has begun without them.
@@ -87,29 +128,36 @@ extension EngineCore {
     /// known without it, and so is a leg that is out to it. Those that go on now.
     func resumeWithoutBindings(_ aor: String, _ registration: CallRegistration) -> [RequestID] {
         let now = SystemClock.monotonicMilliseconds()
-        let waiting = resumesUnderWay.requests(for: aor).filter {
-            resumesUnderWay.ticket($0, now: now)?.hasLeg(to: registration) == false
+        let waiting = resumesUnderWay.requests(for: aor).filter { id in
+            guard let ticket = resumesUnderWay.ticket(id, now: now) else { return false }
+            return !ticket.isPending && !ticket.hasLeg(to: registration)
         }
         for id in waiting { resume(id, []) }
         return waiting
     }
 
-    private func resume(_ ticket: RequestTicket, _ bindings: [Binding]) {
+    private func resume(_ ticket: RequestTicket, _ bindings: [Binding], isClaimed: Bool = false) {
         let now = SystemClock.monotonicMilliseconds()
         let request = makeRequest(
             ticket.message, APNsTokenKind(settings).named(bindings), now, age: ticket.age)
+        if ticket.isPending, isClaimed { request.pushes.turn = .perhapsOfAnother }
         calls.add(request)
-        traces.note(request.trace, .resumed, now: now)
+        traces.note(request.trace, ticket.isPending ? .bindingsLate(ticket.age) : .resumed, now: now)
         let devices = request.resumedDevices(ticket, bindings.isEmpty)
-        let early = earlyRegistrations.registrations(for: request, now: now)
+        let early = earlyRegistrations.registrations(
+            for: request, since: ticket.isPending ? request.beganAt : .min, now: now)
         for (registration, uri) in early where !uri.isEmpty { request.name(uri, registration.contact.key) }
         // What was announced while no engine was here was announced to nobody.
         let elsewhere = registrationsElsewhere(bindings, request, within: request.age(now))
-        let verbs = request.machine.resume(
-            devices, lastLeg: ticket.lastLeg, registrations: early.map(\.registration) + elsewhere, now: now)
+        let registrations = early.map(\.registration) + elsewhere
+        let verbs =
+            ticket.isPending
+            ? request.machine.startLate(devices, lastLeg: ticket.lastLeg, registrations: registrations, now: now)
+            : request.machine.resume(devices, lastLeg: ticket.lastLeg, registrations: registrations, now: now)
         dispatch(perform(verbs, request))
         schedule(request, now)
-        statistics.resumed += 1
+        guard ticket.isPending else { return statistics.resumed += 1 }
+        if !isClaimed, !bindings.isEmpty { shared?.confirmClaim(request.message.key.claim, of: request.aor) }
     }
 }
 
@@ -124,6 +172,14 @@ struct RequestTicket {
     let pushed: Set<UInt64>
     /// The highest leg number in use.
     let lastLeg: Int
+    /// The request was taken before its bindings were known: who sleeps was not pushed.
+    let isPending: Bool
+
+    /// Of a request that is taken now, with the legs of its contacts.
+    init(pending message: WakeMessage, lastLeg: Int) {
+        self.message = message
+        (age, pushed, self.lastLeg, isPending) = (0, [], lastLeg, true)
+    }
 
     /// Nil when the bytes are of another release.
     init?(_ message: MessageReader) {
@@ -158,7 +214,9 @@ struct RequestTicket {
         var fields = inner
         var pushed: Set<UInt64> = []
         var device = 0
+        var isPending = false
         while let field = fields.next() {
+            if field.tag == .bindingsPending { isPending = true }
             guard field.tag == .token else { continue }
             if device < 64, mask & (1 << UInt64(device)) != 0 {
                 pushed.insert(UInt64(bitPattern: fields.number(field)))
@@ -166,6 +224,7 @@ struct RequestTicket {
             device += 1
         }
         self.pushed = pushed
+        self.isPending = isPending
     }
 
     /// The request is out to the phone of a registration.
@@ -177,6 +236,12 @@ struct RequestTicket {
         }
     }
 
+    /// A leg has a provisional answer.
+    mutating func note(_ status: Int, of leg: Int) {
+        guard let index = message.contacts.firstIndex(where: { leg > 0 && $0.leg == leg }) else { return }
+        message.contacts[index].legStatus = max(message.contacts[index].legStatus, status)
+    }
+
     /// The same so many milliseconds later.
     func aged(by milliseconds: Int64) -> RequestTicket {
         var later = self
@@ -185,34 +250,40 @@ struct RequestTicket {
     }
 }
 
-extension HeldRequest {
-    /// What another engine needs to go on with it.
-    var ticket: [UInt8] {
+extension WakeMessage {
+    /// What another engine needs to go on with the request. `isPending`: its bindings are not known yet.
+    fileprivate func ticket(text: String, devices: [CallDevice], isPending: Bool = false) -> [UInt8] {
         var writer = MessageWriter()
         writer.begin(.resume, id: 0)
-        writer.put(.event, Int64(message.event.rawValue))
-        if message.occasion != .usual { writer.put(.occasion, Int64(message.occasion.rawValue)) }
-        if !message.purr.isEmpty { writer.put(.purr, message.purr) }
-        writer.put(.seconds, message.seconds)
-        writer.put(.aor, message.aor)
-        if !message.domain.isEmpty { writer.put(.domain, message.domain) }
-        writer.put(.method, message.method)
-        writer.put(.callID, message.callID)
-        writer.put(.cseq, Int64(message.cseq))
-        if message.hostKind != .proxy { writer.put(.hostKind, Int64(message.hostKind.rawValue)) }
-        writer.put(.fromURI, message.fromURI)
-        writer.put(.fromDisplay, message.fromDisplay)
-        writer.put(.fromTag, message.fromTag)
-        if message.offersVideo { writer.put(.video, 1) }
-        if message.requiresReliableAnswers { writer.put(.reliable, 1) }
-        writer.put(.toURI, message.toURI)
-        if !content.text.isEmpty {
-            writer.put(.contentType, message.contentType)
-            writer.put(.text, content.text)
+        writer.put(.event, Int64(event.rawValue))
+        if occasion != .usual { writer.put(.occasion, Int64(occasion.rawValue)) }
+        if !purr.isEmpty { writer.put(.purr, purr) }
+        writer.put(.seconds, seconds)
+        writer.put(.aor, aor)
+        if !domain.isEmpty { writer.put(.domain, domain) }
+        writer.put(.method, method)
+        writer.put(.callID, callID)
+        writer.put(.cseq, Int64(cseq))
+        if hostKind != .proxy { writer.put(.hostKind, Int64(hostKind.rawValue)) }
+        writer.put(.fromURI, fromURI)
+        writer.put(.fromDisplay, fromDisplay)
+        writer.put(.fromTag, fromTag)
+        if offersVideo { writer.put(.video, 1) }
+        if requiresReliableAnswers { writer.put(.reliable, 1) }
+        writer.put(.toURI, toURI)
+        if !text.isEmpty {
+            writer.put(.contentType, contentType)
+            writer.put(.text, text)
         }
-        for device in devices.devices { writer.put(.token, Int64(bitPattern: Self.fingerprint(of: device))) }
+        if isPending { writer.put(.bindingsPending, 1) }
+        for device in devices { writer.put(.token, Int64(bitPattern: HeldRequest.fingerprint(of: device))) }
         return writer.bytes
     }
+}
+
+extension HeldRequest {
+    /// What another engine needs to go on with it.
+    var ticket: [UInt8] { message.ticket(text: content.text, devices: devices.devices) }
 
     /// How the devices stood when the host lost its engine, and behind them those that were pushed and that no binding
     /// explains any more. Without bindings nothing is known but these.
@@ -232,7 +303,7 @@ extension HeldRequest {
     }
 
     /// The same for a device whenever its engine was started (FNV-1a).
-    private static func fingerprint(of device: CallDevice) -> UInt64 {
+    fileprivate static func fingerprint(of device: CallDevice) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for token in device.tokens.isEmpty ? [device.instance] : device.tokens.sorted() {
             let bytes = token.utf8Span.span

@@ -63,6 +63,7 @@ extension EngineCore {
             [self] result, state in
             switch result {
             case .success(let bindings):
+                storeOutage.end()
                 let end = wakesUnderWay.removeValue(forKey: message.id) ?? nil
                 if deadline?.isPast(at: SystemClock.monotonicMilliseconds()) == true {
                     // The claim is over in a moment: another node may push then.
@@ -76,8 +77,12 @@ extension EngineCore {
                 // ORDER: the host hears first that it holds the request.
                 ringElsewhere(bindings, request)
             case .failure(let error):
-                wakesUnderWay[message.id] = nil
-                then(.failure(error))
+                let hasEnded = (wakesUnderWay.removeValue(forKey: message.id) ?? nil) != nil
+                let isPast = deadline?.isPast(at: SystemClock.monotonicMilliseconds()) == true
+                guard !hasEnded, !isPast, let answer = takeWithoutBindings(message, error) else {
+                    return then(.failure(error))
+                }
+                then(.success(answer))
             }
         }
     }
@@ -251,7 +256,7 @@ extension EngineCore {
     }
 
     /// A phone shows text; of anything else it is only told.
-    private static func text(of message: WakeMessage) -> String {
+    static func text(of message: WakeMessage) -> String {
         if message.text.isEmpty || message.event == .voicemail { return message.text }
         return MessageBody(contentType: message.contentType) == .text ? message.text : ""
     }

@@ -39,6 +39,8 @@ final class EngineCore {
     /// Requests whose bindings a shared store is being asked for, and how they ended meanwhile.
     var wakesUnderWay: [RequestID: CallEnd?] = [:]
     var resumesUnderWay = ResumesUnderWay()
+    /// Calls that wait for the bindings of a shared store do so while it has not been away for long.
+    var storeOutage = StoreOutage()
     /// Users whose phones may be elsewhere without this node hearing of it, and whether they are looked at soon.
     var usersToCheck: Set<UserKey> = []
     var isLookDue = false

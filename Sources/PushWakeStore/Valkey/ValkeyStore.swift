@@ -100,7 +100,7 @@ public final class ValkeyStore: SharedStore {
         servers.events.onReady = { [weak self] in self?.established($0) }
         servers.events.onTrouble = { text in
             let remedy = ServerRights.isDenial(text) ? "; \(ServerRights.remedy)" : ""
-            log(true, "\(text); calls go on without push until it answers\(remedy)")
+            log(true, "\(text); calls wait for it for 5 s at most, then go on without push\(remedy)")
         }
         servers.events.onDenied = { [weak self] in self?.denied($0, by: $1) }
         servers.events.onSubscribed = { [weak self] in

@@ -55,10 +55,10 @@ import Testing
         #expect(host.store.heldFor == [40 + retention, 7200 + retention, 90 + retention])
     }
 
-    @Test func `lets a call go on without push when the store is away`() throws {
+    @Test func `lets a call go on without push when nobody can hold it and the store is away`() throws {
         let host = try SharedStoreHost()
         host.store.isAway = true
-        try host.call()
+        try host.call(handle: 0)
         #expect(host.hear() == nil)
         host.store.answer()
         #expect(host.hear()?.kind == .failure)

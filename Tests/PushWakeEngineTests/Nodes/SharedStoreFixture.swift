@@ -147,13 +147,18 @@ final class SharedStoreHost {
         return MessageReader(Array(buffer[..<count]))
     }
 
-    func call(handle: UInt64 = 1) throws {
+    /// A call to bob; `contact`: the registrar has this one, which can be reached so.
+    func call(handle: UInt64 = 1, contact: String? = nil, reach: CallContact.Reach = .datagram) throws {
         try say(.wake) { writer in
             writer.put(.aor, "bob")
             writer.put(.callID, "call")
             writer.put(.method, "INVITE")
             writer.put(.host, 7)
             writer.put(.handle, Int64(handle))
+            guard let contact else { return }
+            writer.put(.contactURI, contact)
+            writer.put(.contactKey, "uloc-0")
+            writer.put(.contactReachable, Int64(reach.rawValue))
         }
     }
 

@@ -31,7 +31,7 @@ extension SharedStoreHost {
     private var bindings: [Binding] { store.bindings.bindings(of: "bob", now: SystemClock.wallSeconds()) }
 
     /// Answers what is asked until a verb of this kind comes; nil after two seconds.
-    fileprivate func verbSoon(_ kind: Int64) -> MessageReader? {
+    func verbSoon(_ kind: Int64) -> MessageReader? {
         let end = SystemClock.monotonicMilliseconds() + 2000
         while SystemClock.monotonicMilliseconds() < end {
             store.answer()
@@ -42,7 +42,7 @@ extension SharedStoreHost {
     }
 }
 
-private let ring = Int64(HostVerb.Kind.ring.rawValue)
+let ring = Int64(HostVerb.Kind.ring.rawValue)
 
 @Suite struct `A call of an earlier engine, whose store is shared` {
     /// The engine hears of it before its connection stands.

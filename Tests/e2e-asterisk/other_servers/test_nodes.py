@@ -288,3 +288,23 @@ def test_a_phone_cannot_send_messages_past_the_dialplan(asterisk, phones, user):
     request = caller.begin_message(contact, "hello", [route])
     assert caller.expect_response(request, "MESSAGE").status == 404
     assert phone.gets_nothing("MESSAGE", 0.3)
+
+
+@STREAMS
+def test_a_call_waits_for_a_server_that_stands_still(asterisk, phones, roamer, user, valkey, transport):
+    phone = roamer(transport)
+    phone.sleep_at(asterisk.address)
+    valkey.stand_still()
+    try:
+        call = caller(phones, asterisk.address, "asterisk").call(user)
+        wait_until("it is held", lambda: f"held until the store answers aor={user}" in asterisk.log())
+    finally:
+        valkey.go_on()
+    phone.wait_push()
+    awake = phone.register(asterisk.address)
+    invite = awake.expect_request("INVITE")
+    awake.ring(invite)
+    awake.answer(invite)
+    call.expect(200)
+    call.end()
+    awake.reply(awake.expect_request("BYE"), 200, "OK")

@@ -23,9 +23,7 @@ def cluster(tmp_path):
 
 @pytest.fixture
 def nodes(make_node, cluster):
-    # Six servers that write to the disk before they answer: on a busy machine that takes longer than usual.
-    times = {"store_timeout": 800, "engine_timeout": 1000}
-    return make_node(cluster, **times), make_node(cluster, **times)
+    return make_node(cluster), make_node(cluster)
 
 
 def pushwake(node, *words, **options):

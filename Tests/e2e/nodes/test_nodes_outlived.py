@@ -20,13 +20,6 @@ from test_nodes import at, is_long_asleep, is_promised
 
 
 @pytest.fixture
-def make_node(make_node):
-    # A busy machine takes longer than usual.
-    times = {"store_timeout": 800, "engine_timeout": 1000}
-    return lambda server, **options: make_node(server, **times, **options)
-
-
-@pytest.fixture
 def valkey(make_valkey):
     return make_valkey()
 

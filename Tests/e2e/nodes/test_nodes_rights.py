@@ -22,13 +22,6 @@ LESSER = {"+del", "+eval", "+scan", "+publish", "+subscribe", "&pw:*"}
 
 
 @pytest.fixture
-def make_node(make_node):
-    # A busy machine takes longer than usual.
-    times = {"store_timeout": 800, "engine_timeout": 1000}
-    return lambda server, **options: make_node(server, **times, **options)
-
-
-@pytest.fixture
 def make_poor(make_node, make_valkey, tmp_path):
     """Makes a server whose user lacks a right, and a node of it."""
     servers = []

@@ -33,7 +33,7 @@ def make_secured(make_node, tmp_path, simulator):
         bundle.write_bytes(pem.read_bytes() + open(simulator.settings()["ca_file"], "rb").read())
         password.write_text(PASSWORD + "\n")
         return make_node(servers, store_user="pushwake", store_password_file=password, ca_file=bundle,
-                         store_timeout=800, engine_timeout=1000, **options)
+                         **options)
 
     return make
 

@@ -8,7 +8,7 @@ public struct TraceLine: Equatable, Sendable {
             dropped
         case registered, unregistered, rung, resent, progressed, legFailed
         case told, held, copied, resumed, late, endShown, gaveUp, continued, ended
-        case announced
+        case announced, bindingsLate
 
         /// For machines.
         public var name: String {
@@ -41,6 +41,7 @@ public struct TraceLine: Equatable, Sendable {
             case .continued: "sent-elsewhere"
             case .ended: "ended"
             case .announced: "announced"
+            case .bindingsLate: "bindings-late"
             }
         }
     }
@@ -102,6 +103,7 @@ public struct TraceLine: Equatable, Sendable {
         case .held(let time): set(.held, nil, milliseconds: time)
         case .copied: set(.copied, nil)
         case .resumed: set(.resumed, nil)
+        case .bindingsLate(let time): set(.bindingsLate, nil, milliseconds: time)
         case .late(let device): set(.late, device)
         case .endShown(let device): set(.endShown, device)
         case .gaveUp(let status): set(.gaveUp, nil, status: status)

@@ -179,6 +179,8 @@ extension CallTrace {
         case .held: return "the request is held for up to \(TraceText.duration(Int64(line.milliseconds)))"
         case .copied: return "the same request comes again"
         case .resumed: return "the engine was started anew and goes on with the request"
+        case .bindingsLate:
+            return "the store has answered after \(line.milliseconds) ms; phones in reach were rung meanwhile"
         case .late: return "\(phone) comes after the end"
         case .endShown: return "\(phone) shows a call that is over: it gets INVITE and CANCEL"
         case .gaveUp:

@@ -11,6 +11,8 @@ struct EarlyRegistrations {
         let registration: CallRegistration
         let uri: String
         let domain: String
+        /// When it came, monotonic milliseconds.
+        let at: Int64
     }
 
     private static let mostContacts = 8192
@@ -35,7 +37,7 @@ struct EarlyRegistrations {
         guard isOpen(now: now) else { return }
         remove(uri: uri, aor: aor, domain: domain)
         guard count < Self.mostContacts else { return }
-        users[UserKey(aor), default: []].append(Entry(registration: registration, uri: uri, domain: domain))
+        users[UserKey(aor), default: []].append(Entry(registration: registration, uri: uri, domain: domain, at: now))
         count += 1
     }
 
@@ -50,10 +52,15 @@ struct EarlyRegistrations {
         users[UserKey(aor)] = entries.isEmpty ? nil : entries
     }
 
-    /// Who has registered so far for a request that an earlier engine began, in order.
-    func registrations(for request: HeldRequest, now: Int64) -> [(registration: CallRegistration, uri: String)] {
+    /// Who has registered for a request since `time`, in order: for one that an earlier engine began all that this one has
+    /// heard of counts.
+    func registrations(
+        for request: HeldRequest, since time: Int64 = .min, now: Int64
+    ) -> [(registration: CallRegistration, uri: String)] {
         guard isOpen(now: now) else { return [] }
-        return (users[UserKey(request.aor)] ?? []).filter { request.isFor($0.domain) }.map { ($0.registration, $0.uri) }
+        return (users[UserKey(request.aor)] ?? []).filter { request.isFor($0.domain) && $0.at >= time }.map {
+            ($0.registration, $0.uri)
+        }
     }
 
     /// Frees what nobody will ask for.

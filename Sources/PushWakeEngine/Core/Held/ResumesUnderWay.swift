@@ -3,11 +3,11 @@
 internal import PushWakeClient
 internal import PushWakeCore
 
-/// Requests of an earlier engine whose bindings a shared store is being asked for, and what hosts have reported of them
-/// meanwhile: all that is made up for when the bindings come.
+/// Requests whose bindings a shared store is being asked for, of an earlier engine or taken without them, and what hosts have
+/// reported of them meanwhile: all that is made up for when the bindings come.
 struct ResumesUnderWay {
     private struct Entry {
-        let ticket: RequestTicket
+        var ticket: RequestTicket
         /// Monotonic milliseconds.
         let since: Int64
         /// The store has yet to answer.
@@ -17,6 +17,7 @@ struct ResumesUnderWay {
 
     /// More than any request has of legs.
     private static let mostReports = 256
+    private static let most = 10_000
 
     /// Milliseconds that a host may take from the end of a request until its other processes know of it.
     private static let endsKept: Int64 = 5000
@@ -31,6 +32,12 @@ struct ResumesUnderWay {
         entries[ticket.message.id] = Entry(ticket: ticket, since: now)
         return true
     }
+
+    /// Whether another may be taken without its bindings.
+    var hasRoom: Bool { entries.count < Self.most }
+
+    /// A leg of one has a provisional answer.
+    mutating func progressed(_ id: RequestID, leg: Int, status: Int) { entries[id]?.ticket.note(status, of: leg) }
 
     /// The store is asked about it, or could not be.
     mutating func ask(_ id: RequestID, isAsked: Bool) { entries[id]?.isAsked = isAsked }
@@ -99,4 +106,26 @@ struct RecentEnds {
         guard let at = newer[id] ?? older[id] else { return false }
         return now &- at < kept
     }
+}
+
+/// How long a shared store has been away: requests wait for it while that may be a pause of its server.
+struct StoreOutage {
+    /// Milliseconds that a request waits, and for which others begin to wait.
+    static let patience: Int64 = 5000
+    /// Milliseconds after which a failure is another one's beginning.
+    private static let gap: Int64 = 10_000
+
+    /// Monotonic milliseconds.
+    private var since: Int64?
+    private var last: Int64 = 0
+
+    /// The store could not be asked; whether it may be back in a moment.
+    mutating func mayWait(now: Int64) -> Bool {
+        let begin = now &- last > Self.gap ? now : since ?? now
+        (since, last) = (begin, now)
+        return now &- begin < Self.patience
+    }
+
+    /// It has answered.
+    mutating func end() { since = nil }
 }

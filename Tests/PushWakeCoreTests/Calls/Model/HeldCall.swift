@@ -30,6 +30,16 @@ final class HeldCall {
 
     func start() -> String { say(machine.start(now: now)) }
 
+    /// Its devices are known now; `legs` has the leg that is out to each, and `heard` the last answer of all of them.
+    func startLate(_ legs: [Int?], heard: Int = 0, registrations: [CallRegistration] = []) -> String {
+        let rung = zip(devices, legs).map { device, leg in
+            CallMachine.ResumedDevice(
+                wasPushed: false, leg: leg, contact: leg == nil ? nil : device.contacts.first, status: heard)
+        }
+        let last = legs.compactMap { $0 }.max() ?? 0
+        return say(machine.startLate(rung, lastLeg: last, registrations: registrations, now: now))
+    }
+
     /// The phone answers.
     func hear(_ status: Int, leg: Int) -> String {
         say(machine.progressed(leg: leg, status: status, isFromPhone: true, now: now))
