@@ -116,8 +116,9 @@ private struct CallSequence: ~Copyable {
         return host.problem
     }
 
-    /// Another engine has begun the request, and is gone.
+    /// Another engine has begun the request, and is gone; or this one has let its host ring before it knew the devices.
     private mutating func resume() {
+        let isLate = random.oneIn(2)
         var lastLeg = random.pick([0, 0, 7, .max])
         var resumed: [CallMachine.ResumedDevice] = []
         for index in instances.indices {
@@ -125,16 +126,18 @@ private struct CallSequence: ~Copyable {
             if hasLeg { lastLeg = max(lastLeg, index + 1) }
             resumed.append(
                 CallMachine.ResumedDevice(
-                    wasPushed: host.devices[index].canBePushed && random.oneIn(2), leg: hasLeg ? index + 1 : nil,
-                    contact: hasLeg ? Self.contact(index, 0, &random) : nil, status: random.pick([0, 0, 100, 180])))
+                    wasPushed: !isLate && host.devices[index].canBePushed && random.oneIn(2),
+                    leg: hasLeg ? index + 1 : nil, contact: hasLeg ? Self.contact(index, 0, &random) : nil, status: random.pick([0, 0, 100, 180])))
         }
         host.willResume(resumed, lastLeg: lastLeg, now: now)
         let early = random.oneIn(3) ? registration() : nil
         host.registering = early?.device
         let registrations = early.map { [$0.registration] } ?? []
         perform(
-            "resume \(resumed) \(registrations)",
-            machine.resume(resumed, lastLeg: lastLeg, registrations: registrations, now: now))
+            "\(isLate ? "start late" : "resume") \(resumed) \(registrations)",
+            isLate
+                ? machine.startLate(resumed, lastLeg: lastLeg, registrations: registrations, now: now)
+                : machine.resume(resumed, lastLeg: lastLeg, registrations: registrations, now: now))
         if let early { noteNewDevice(of: early.registration) }
     }
 
