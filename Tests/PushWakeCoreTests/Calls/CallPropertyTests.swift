@@ -127,7 +127,8 @@ private struct CallSequence: ~Copyable {
             resumed.append(
                 CallMachine.ResumedDevice(
                     wasPushed: !isLate && host.devices[index].canBePushed && random.oneIn(2),
-                    leg: hasLeg ? index + 1 : nil, contact: hasLeg ? Self.contact(index, 0, &random) : nil, status: random.pick([0, 0, 100, 180])))
+                    leg: hasLeg ? index + 1 : nil, contact: hasLeg ? Self.contact(index, 0, &random) : nil,
+                    status: random.pick([0, 0, 100, 180])))
         }
         host.willResume(resumed, lastLeg: lastLeg, now: now)
         let early = random.oneIn(3) ? registration() : nil
