@@ -95,6 +95,14 @@ def test_a_mistake_is_named(settings, mistake):
     assert path.read_text().splitlines()[number - 1].startswith(setting)
 
 
+def test_why_a_file_cannot_be_read_is_said(tmp_path):
+    for arguments, why in ((["check", tmp_path], "Is a directory"), (["check", tmp_path / "none"], "No such file or directory"),
+                           (["stats", "--settings", tmp_path / "none"], "No such file or directory"),
+                           (["parse", tmp_path], "Is a directory")):  # fmt: skip
+        done = subprocess.run([PUSHWAKE, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and f"cannot read {arguments[-1]}: {why}; give a readable file" in done.stderr
+
+
 def test_what_a_terminal_obeys_is_not_printed(tmp_path):
     path = tmp_path / "pushwake.conf"
     path.write_text("a\x1b[31mb\x07 x\n")
