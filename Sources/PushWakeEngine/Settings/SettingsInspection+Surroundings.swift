@@ -18,6 +18,7 @@ extension SettingsInspection {
             }
             inspectGroup()
             if settings.storeChoice == .sqlite { inspectStore() }
+            inspectUpstreamFile()
             if case .valkey = settings.storeChoice { inspectShared() }
             inspectPort(.fastAGIListen) { try? FastAGIServer.socket($0) }
             inspectPort(.httpListen) { try? HTTPSetup.address($0) }
@@ -64,29 +65,40 @@ extension SettingsInspection {
     }
 
     private mutating func inspectStore() {
-        let path = settings.text(.storePath)
-        guard let stamp = FileStamp(path) else { return inspectPlace(.storePath) }
+        inspectDatabase(.storePath, "bindings.db", SQLiteStore.check)
+    }
+
+    /// What a gateway keeps of its registrations at other servers.
+    private mutating func inspectUpstreamFile() {
+        let hasFile = settings.isGateway || settings.isChanged(.upperPath)
+        guard hasFile, settings.text(.store) != "memory", !settings.text(.upperPath).isEmpty else { return }
+        inspectDatabase(.upperPath, "upstream.db", UpstreamFile.check)
+    }
+
+    private mutating func inspectDatabase(
+        _ key: SettingKey, _ name: String, _ check: (String) throws(StoreError) -> Void
+    ) {
+        let path = settings.text(key)
+        guard let stamp = FileStamp(path) else { return inspectPlace(key) }
         guard !stamp.isDirectory else {
-            return add(
-                .error, .storePath, "\(path) is a directory; set it to a file in there, such as \(path)/bindings.db")
+            return add(.error, key, "\(path) is a directory; set it to a file in there, such as \(path)/\(name)")
         }
-        inspectPlace(.storePath)
+        inspectPlace(key)
         do throws(SystemError) {
             let start = try FileContent.read(path, atMost: Self.sqliteMagic.count)
             guard !start.isEmpty else { return }
             guard start == Self.sqliteMagic else {
-                return add(
-                    .error, .storePath, "\(path) is not an SQLite database; set another path, or move the file away")
+                return add(.error, key, "\(path) is not an SQLite database; set another path, or move the file away")
             }
         } catch {
-            return add(.error, .storePath, "cannot \(error); let the user of the engine read and write it")
+            return add(.error, key, "cannot \(error); let the user of the engine read and write it")
         }
         do throws(StoreError) {
-            try SQLiteStore.check(path: path)
+            try check(path)
         } catch {
             // A writer that is at work, or a directory that may not be written to, is no fault of the file.
             let text = "\(error)"
-            if text.hasPrefix(path) { add(.error, .storePath, text) }
+            if text.hasPrefix(path) { add(.error, key, text) }
         }
     }
 

@@ -32,6 +32,9 @@ MISTAKES = {
     "badge the other way round": ({"no-badge": "1"}, "no-badge", "here it is called badge (true: 0; false: 1)"),
     "Apple's root": ({"apns_url": None, "apns_sandbox_url": None}, "ca_file", "USERTrust RSA"),
     "a $name": ({"webhook_url": "https://push.example.com/wake?to=$token&call=$callid"}, "webhook_url", "$callid is not a keyword and goes out as it is; write one of $type, $token"),
+    "registrations are a text": ({"upper_path": "@here@/notes.txt"}, "upper_path", "is not an SQLite database"),
+    "registrations are a directory": ({"upper_path": "@here@"}, "upper_path", "is a directory; set it to a file in there"),
+    "registrations without a directory": ({"upper_path": "/nonexistent/pushwake/u.db"}, "upper_path", "/nonexistent/pushwake is missing"),
     "keyword": ({"template_dir": "@here@/templates"}, "template_dir", "fcm.json:1:51: <from-usr> is not a keyword and goes out as it stands; did you mean <from-user>?"),
 }  # fmt: skip
 
