@@ -24,7 +24,26 @@ extension SettingsInspection {
             inspectPort(.httpListen) { try? HTTPSetup.address($0) }
         }
         inspectReaders()
+        inspectStarts()
         inspectAppleAuthority()
+    }
+
+    /// Paths that mean this file here, and another one where the engine is started: systemd starts it in the root.
+    private mutating func inspectStarts() {
+        for key in SettingKey.allCases where SettingsTable.description(of: key).kind == .path {
+            // A program without a slash is looked for.
+            guard key != .enginePath || settings.text(key).contains("/") else { continue }
+            inspectStart(of: settings.text(key), SettingsTable.description(of: key).name.description)
+        }
+        for pair in settings.fcmAccounts { inspectStart(of: pair.file, "fcm_key\(pair.number)") }
+    }
+
+    private mutating func inspectStart(of path: String, _ setting: String) {
+        // What begins so is named as what it is.
+        guard let first = path.first, !["/", "~", "'", "-"].contains(first) else { return }
+        add(
+            .warning, setting,
+            "is no whole path, so it depends on the directory that the engine is started in; write it from / on")
     }
 
     private mutating func inspectProgram() {
