@@ -37,6 +37,7 @@ extension EngineCore {
             (try store.bindings(of: aor, now: now), try store.removed(of: aor))
         } then: { [self] (result: Result<([Binding], [RemovedBinding]), StoreError>) in
             var facts = DiagnosisFacts(aor: aor)
+            facts.isStoreShared = shared != nil
             switch result {
             case .success((let bindings, let removed)):
                 facts.phones = bindings.map { phone($0, now) }
