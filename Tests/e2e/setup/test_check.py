@@ -210,6 +210,7 @@ PLACES = {
     "flags": ([('pushwake_save("location")', 'pushwake_save("location", "quiet")')], "pushwake_save", 'flags "quiet" are no number; write 4 or 0x04'),
     "a third parameter": ([('pushwake_save("location")', 'pushwake_save("location", "0x04", "$tu")')], "pushwake_save", "no third parameter"),
     "tsilo": ([('pushwake_save("location")', 'pushwake_save("location"); ts_append("location", "$tu")')], "ts_append", "ts_append() of tsilo is not needed"),
+    "a value below zero": ([('"wake_timeout", 30', '"wake_timeout", -30')], '"wake_timeout"', '"-30" does not fit'),
     "a value": ([('"wake_timeout", 30', '"wake_timeout", 3000')], '"wake_timeout"', "write a number"),
     "twice": ([('modparam("pushwake", "wake_timeout", 30)', 'modparam("pushwake", "wake_timeout", 30)\nmodparam("pushwake", "wake_timeout", 31)')],
               '"wake_timeout", 31', "already"),
