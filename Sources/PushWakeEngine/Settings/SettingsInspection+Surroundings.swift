@@ -105,8 +105,7 @@ extension SettingsInspection {
         inspectPlace(key)
         do throws(SystemError) {
             let start = try FileContent.read(path, atMost: Self.sqliteMagic.count)
-            guard !start.isEmpty else { return }
-            guard start == Self.sqliteMagic else {
+            guard start.isEmpty || start == Self.sqliteMagic else {
                 return add(.error, key, "\(path) is not an SQLite database; set another path, or move the file away")
             }
         } catch {

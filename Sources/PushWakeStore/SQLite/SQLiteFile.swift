@@ -41,12 +41,17 @@ enum SQLiteFile {
         return failure("cannot be used", path, "store_path", number: errno)
     }
 
-    /// Refuses files beside the store that this user may not read and write, by their own names; one that is missing will do.
+    /// Refuses what this user may not read and write beside the store, or is no file, by its own name; one that is missing will do.
     static func checkRights(
         path: String, beside endings: [String], _ setting: String = "store_path"
     ) throws(StoreError) {
-        for ending in endings where access(path + ending, R_OK | W_OK) != 0 && errno != ENOENT {
-            throw failure("cannot be used", path + ending, setting, number: errno)
+        for name in endings.map({ path + $0 }) {
+            var status = stat()
+            guard stat(name, &status) == 0 else { continue }
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                throw .unusable("\(name) is not a regular file; move it away")
+            }
+            guard access(name, R_OK | W_OK) == 0 else { throw failure("cannot be used", name, setting, number: errno) }
         }
     }
 
@@ -93,7 +98,10 @@ enum SQLiteFile {
         switch number {
         case ENOSPC, EDQUOT: return .full("\(text); free space on that file system")
         case ENOENT, ENOTDIR: return .unusable("\(text); make the directory above it")
-        case EROFS: return .unusable("\(text); mount its file system for writing, or set \(setting) to another place")
+        case EROFS:
+            return .unusable(
+                "\(text); mount its file system for writing (for systemd: ReadWritePaths=), or set \(setting) to another place"
+            )
         default: return .unusable("\(text); \(SystemErrorText.ownerRemedy(path))")
         }
     }

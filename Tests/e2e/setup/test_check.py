@@ -36,6 +36,8 @@ MISTAKES = {
     "single quotes around an app": ({"fcm_app1": "'com.example'", "fcm_key1": "@fcm_key@"}, "fcm_app1", "the single quotes are part"),
     "a key from the directory in use": ({"apns_key": "AuthKey_@key_id@.p8"}, "apns_key", "is no whole path"),
     "an account from there": ({"fcm_app1": "com.example", "fcm_key1": "keys/one.json"}, "fcm_key1", "is no whole path"),
+    "store is a pipe": ({"store_path": "@here@/pipe"}, "store_path", "pipe is not a regular file; set store_path to a file"),
+    "a directory beside the store": ({"store_path": "@here@/old.db"}, "store_path", "old.db-wal is not a regular file; move it away"),
     "registrations are a text": ({"upper_path": "@here@/notes.txt"}, "upper_path", "is not an SQLite database"),
     "registrations are a directory": ({"upper_path": "@here@"}, "upper_path", "is a directory; set it to a file in there"),
     "registrations without a directory": ({"upper_path": "/nonexistent/pushwake/u.db"}, "upper_path", "/nonexistent/pushwake is missing"),
@@ -48,6 +50,9 @@ def settings(tmp_path, simulator):
     """Writes a settings file that is right but for what is given."""
     made = simulator.settings()
     (tmp_path / "notes.txt").write_text("no database")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "old.db").touch()
+    (tmp_path / "old.db-wal").mkdir()
     (tmp_path / "open").mkdir()
     key = shutil.copy(made["apns_key"], tmp_path / "open")
     os.chmod(key, 0o644)
