@@ -13,8 +13,11 @@ struct ParseCommand: ParsableCommand {
     @Argument(help: "File with one REGISTER (lines end with CRLF or LF), or - for standard input.") var file: String
 
     func run() throws {
-        guard let bytes = TextFile.readBytes(file) else {
-            Console.printError("cannot read \(file); give a readable file of at most 16 MB, or - for standard input")
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try TextFile.readBytes(file)
+        } catch {
+            Console.printError("cannot \(error); give a readable file of at most 16 MB, or - for standard input")
             throw ExitCode(2)
         }
         let (document, isSIP) = RegisterDocument.parse(bytes.span)

@@ -86,8 +86,11 @@ struct SettingsOptions: ParsableArguments {
     func load() throws -> Settings {
         var values = Settings()
         if let settings {
-            guard let text = TextFile.read(settings) else {
-                Console.printError("cannot read \(settings); give a readable file with --settings")
+            let text: String
+            do throws(SystemError) {
+                text = try TextFile.read(settings)
+            } catch {
+                Console.printError("cannot \(error); give a readable file with --settings")
                 throw ExitCode(2)
             }
             let problems = values.read(file: text)

@@ -47,8 +47,11 @@ struct SimulateCommand: ParsableCommand {
         options.clock = clock
         options.logPath = log
         if let script {
-            guard let bytes = TextFile.readBytes(script) else {
-                Console.printError("cannot read \(script); give a readable file")
+            let bytes: [UInt8]
+            do throws(SystemError) {
+                bytes = try TextFile.readBytes(script)
+            } catch {
+                Console.printError("cannot \(error); give a readable file")
                 throw ExitCode(2)
             }
             do throws(FaultScript.Mistake) {

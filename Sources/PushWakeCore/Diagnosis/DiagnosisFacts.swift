@@ -78,6 +78,8 @@ public struct DiagnosisFacts: Equatable, Sendable {
     public let aor: String
     /// Nil while the store can be read.
     public var storeProblem: String?
+    /// Nodes share the store, which is a server.
+    public var isStoreShared = false
     /// Nil while it can be written.
     public var writeProblem: String?
     /// The file of the store was taken away or replaced while the engine has it open.

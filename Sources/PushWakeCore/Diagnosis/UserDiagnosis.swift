@@ -47,7 +47,9 @@ public struct UserDiagnosis: Equatable, Sendable {
         if let problem = facts.storeProblem {
             return add(
                 .store, .failing, "the bindings cannot be read: \(problem)",
-                "repair the store: pushwake check looks at its directory")
+                facts.isStoreShared
+                    ? "repair the server of store, or the way to it: the log says since when it is away"
+                    : "repair the store: pushwake check looks at its directory")
         }
         if let problem = facts.writeProblem {
             add(

@@ -106,7 +106,10 @@ final class Delivery {
             let unknown = problems.filter { knownProblems[provider]?.contains($0) != true }
             for problem in unknown { log(.warning, problem) }
             knownProblems[provider] = problems
-            if unknown.isEmpty { log(.notice, "the keys for \(provider.name) have changed and were read again") }
+            if unknown.isEmpty {
+                let rest = problems.isEmpty ? "" : "; what could not be used before still cannot (\(problems.count))"
+                log(.notice, "the keys for \(provider.name) have changed and were read again\(rest)")
+            }
             if provider == .webpush { onVAPIDKey?(channels.vapidKey) }
         }
     }

@@ -37,6 +37,7 @@ extension EngineCore {
             (try store.bindings(of: aor, now: now), try store.removed(of: aor))
         } then: { [self] (result: Result<([Binding], [RemovedBinding]), StoreError>) in
             var facts = DiagnosisFacts(aor: aor)
+            facts.isStoreShared = shared != nil
             switch result {
             case .success((let bindings, let removed)):
                 facts.phones = bindings.map { phone($0, now) }
@@ -81,8 +82,12 @@ extension EngineCore {
             lastPushAgo: WakeRecords.ago(record.lastPush, now: delivery.loop.now))
     }
 
-    /// `bob@example.com` for `bob`, and `bob` for `bob@example.com`.
+    /// `bob@example.com` for `bob`, `bob` for `bob@example.com`, and both for `sip:bob@example.com`.
     private func others(like aor: String, _ now: Int64) throws(StoreError) -> [String] {
+        if let colon = aor.firstIndex(of: ":"), ["sip", "sips"].contains(aor[..<colon].lowercased()) {
+            let name = String(aor[aor.index(after: colon)...].prefix { $0 != ";" && $0 != "?" })
+            return try store.bindings(of: name, now: now).isEmpty ? others(like: name, now) : [name]
+        }
         if let at = aor.lastIndex(of: "@") {
             let user = String(aor[..<at])
             return try store.bindings(of: user, now: now).isEmpty ? [] : [user]

@@ -244,6 +244,9 @@ public final class EngineServer {
             // A page that is lost may be many rows.
             let lines = LimitedLines(log, most: 10)
             store.onDamage = { lines(.error, $0) }
+            if let lack = store.lacksTimes {
+                log(.warning, "phones count as registered up to a day earlier than they did: \(lack)")
+            }
             if let lack = store.lacksTokens {
                 log(
                     .warning,
@@ -269,7 +272,7 @@ public final class EngineServer {
         }
         // A PBX that is no gateway gets no file.
         let path = settings.text(.upperPath)
-        let isGateway = !settings.text(.upperServers).isEmpty || !key.isEmpty || settings.isChanged(.upperPath)
+        let isGateway = settings.isGateway || settings.isChanged(.upperPath)
         guard !isGateway || core.shared == nil else {
             throw EngineFailure(
                 message: "upper_servers: a gateway has its bindings for itself; set store = sqlite or memory")

@@ -18,12 +18,32 @@ extension SettingsInspection {
             }
             inspectGroup()
             if settings.storeChoice == .sqlite { inspectStore() }
+            inspectUpstreamFile()
             if case .valkey = settings.storeChoice { inspectShared() }
             inspectPort(.fastAGIListen) { try? FastAGIServer.socket($0) }
             inspectPort(.httpListen) { try? HTTPSetup.address($0) }
         }
         inspectReaders()
+        inspectStarts()
         inspectAppleAuthority()
+    }
+
+    /// Paths that mean this file here, and another one where the engine is started: systemd starts it in the root.
+    private mutating func inspectStarts() {
+        for key in SettingKey.allCases where SettingsTable.description(of: key).kind == .path {
+            // A program without a slash is looked for.
+            guard key != .enginePath || settings.text(key).contains("/") else { continue }
+            inspectStart(of: settings.text(key), SettingsTable.description(of: key).name.description)
+        }
+        for pair in settings.fcmAccounts { inspectStart(of: pair.file, "fcm_key\(pair.number)") }
+    }
+
+    private mutating func inspectStart(of path: String, _ setting: String) {
+        // What begins so is named as what it is.
+        guard let first = path.first, !["/", "~", "'", "-"].contains(first) else { return }
+        add(
+            .warning, setting,
+            "is no whole path, so it depends on the directory that the engine is started in; write it from / on")
     }
 
     private mutating func inspectProgram() {
@@ -64,29 +84,39 @@ extension SettingsInspection {
     }
 
     private mutating func inspectStore() {
-        let path = settings.text(.storePath)
-        guard let stamp = FileStamp(path) else { return inspectPlace(.storePath) }
+        inspectDatabase(.storePath, "bindings.db", SQLiteStore.check)
+    }
+
+    /// What a gateway keeps of its registrations at other servers.
+    private mutating func inspectUpstreamFile() {
+        let hasFile = settings.isGateway || settings.isChanged(.upperPath)
+        guard hasFile, settings.text(.store) != "memory", !settings.text(.upperPath).isEmpty else { return }
+        inspectDatabase(.upperPath, "upstream.db", UpstreamFile.check)
+    }
+
+    private mutating func inspectDatabase(
+        _ key: SettingKey, _ name: String, _ check: (String) throws(StoreError) -> Void
+    ) {
+        let path = settings.text(key)
+        guard let stamp = FileStamp(path) else { return inspectPlace(key) }
         guard !stamp.isDirectory else {
-            return add(
-                .error, .storePath, "\(path) is a directory; set it to a file in there, such as \(path)/bindings.db")
+            return add(.error, key, "\(path) is a directory; set it to a file in there, such as \(path)/\(name)")
         }
-        inspectPlace(.storePath)
+        inspectPlace(key)
         do throws(SystemError) {
             let start = try FileContent.read(path, atMost: Self.sqliteMagic.count)
-            guard !start.isEmpty else { return }
-            guard start == Self.sqliteMagic else {
-                return add(
-                    .error, .storePath, "\(path) is not an SQLite database; set another path, or move the file away")
+            guard start.isEmpty || start == Self.sqliteMagic else {
+                return add(.error, key, "\(path) is not an SQLite database; set another path, or move the file away")
             }
         } catch {
-            return add(.error, .storePath, "cannot \(error); let the user of the engine read and write it")
+            return add(.error, key, "cannot \(error); let the user of the engine read and write it")
         }
         do throws(StoreError) {
-            try SQLiteStore.check(path: path)
+            try check(path)
         } catch {
             // A writer that is at work, or a directory that may not be written to, is no fault of the file.
             let text = "\(error)"
-            if text.hasPrefix(path) { add(.error, .storePath, text) }
+            if text.hasPrefix(path) { add(.error, key, text) }
         }
     }
 

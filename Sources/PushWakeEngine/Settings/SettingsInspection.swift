@@ -316,11 +316,20 @@ public struct SettingsInspection {
         for key in SettingKey.allCases where settings.text(key).hasPrefix("~/") {
             add(.error, key, "\(settings.text(key)) begins with ~, which only shells know; write the whole path")
         }
+        for (name, value) in namedTexts where value.utf8.count > 1 && value.hasPrefix("'") && value.hasSuffix("'") {
+            add(.warning, name, "the single quotes are part of the value; write double quotes, or none")
+        }
         if settings.text(.engineSocket).utf8.count > 107 {
             add(
                 .error, .engineSocket, "is longer than the 107 bytes that a Unix socket may have; choose a shorter path"
             )
         }
+    }
+
+    /// Every value with the name of its setting.
+    private var namedTexts: [(String, String)] {
+        SettingKey.allCases.map { (SettingsTable.description(of: $0).name.description, settings.text($0)) }
+            + settings.fcmAccounts.flatMap { [("fcm_app\($0.number)", $0.app), ("fcm_key\($0.number)", $0.file)] }
     }
 
     private static func isWordCharacter(_ byte: UInt8) -> Bool {

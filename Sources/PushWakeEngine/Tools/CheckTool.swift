@@ -23,8 +23,11 @@ struct CheckTool {
     }
 
     func run() throws(ToolFailure) -> Int32 {
-        guard let text = TextFile.read(file) else {
-            throw ToolFailure("cannot read \(file); give a readable file", code: 2)
+        let text: String
+        do throws(SystemError) {
+            text = try TextFile.read(file)
+        } catch {
+            throw ToolFailure("cannot \(error); give a readable file", code: 2)
         }
         var report = CheckReport()
         let isKamailio = KamailioConfiguration.isOne(text)

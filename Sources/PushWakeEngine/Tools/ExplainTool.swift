@@ -69,8 +69,11 @@ struct ExplainTool {
     }
 
     private func contents(_ path: String) throws(PushExplanation.Failure) -> [UInt8] {
-        guard let bytes = TextFile.readBytes(path) else {
-            throw .unreadable("cannot read \(path); give a readable file of at most 16 MB, or - for standard input")
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try TextFile.readBytes(path)
+        } catch {
+            throw .unreadable("cannot \(error); give a readable file of at most 16 MB, or - for standard input")
         }
         guard !bytes.isEmpty else { throw .notSIP("\(path) is empty; give a file with a whole SIP message") }
         return bytes

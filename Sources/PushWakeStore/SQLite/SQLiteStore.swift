@@ -76,6 +76,8 @@ public final class SQLiteStore: BindingStore {
     /// Text for the log when a row cannot be read, once for each.
     public var onDamage: ((String) -> Void)?
     private var damaged: Set<Int64> = []
+    /// Why the newest times are neither read nor kept; nil when they are.
+    public let lacksTimes: StoreError?
     /// Why nobody is found by a token although `findsTokens` was set; nil otherwise.
     public let lacksTokens: StoreError?
 
@@ -90,6 +92,7 @@ public final class SQLiteStore: BindingStore {
         tombstoneLifetime = options.tombstoneLifetime
         perUser = min(options.perUser, BindingLimits.perUser)
         times = TimesFile(storePath: path)
+        lacksTimes = times == nil ? SQLiteFile.error(opening: path + "-times") : nil
         keepsTimesApart = !options.findsEnds
         try SQLiteSchema.prepare(database, path: path)
         try database.execute(
@@ -123,6 +126,7 @@ public final class SQLiteStore: BindingStore {
         perUser = BindingLimits.perUser
         times = TimesFile(storePath: path, isReadOnly: true)
         keepsTimesApart = false
+        lacksTimes = nil
         lacksTokens = nil
         try database.execute("PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON")
     }
@@ -130,6 +134,7 @@ public final class SQLiteStore: BindingStore {
     /// Says why an engine would refuse this file; opens it for reading only.
     public static func check(path: String) throws(StoreError) {
         try SQLiteFile.checkPresence(path: path)
+        try SQLiteFile.checkRights(path: path, beside: SQLiteFile.ofSQLite + SQLiteFile.ofStore)
         let database = try SQLiteDatabase(path: path, access: .readOnly, busyTimeout: openTimeout)
         try SQLiteSchema.checkFormat(of: database, path: path)
     }

@@ -18,19 +18,22 @@ public final class UpstreamFile {
     /// Pages in the log at which a write empties it, should nobody else do it.
     private static let logLimit = 8192
 
+    private static let setting = "upper_path"
+
     private let database: SQLiteDatabase
+
+    /// Says why an engine would refuse this file; opens it for reading only.
+    public static func check(path: String) throws(StoreError) {
+        try SQLiteFile.checkPresence(path: path, setting: setting)
+        try SQLiteFile.checkRights(path: path, beside: [""] + SQLiteFile.ofSQLite, setting)
+        try checkFormat(of: SQLiteDatabase(path: path, access: .readOnly, busyTimeout: openTimeout), path: path)
+    }
 
     /// Opens the file, or makes it with mode 0600.
     public init(path: String) throws(StoreError) {
-        try SQLiteFile.prepare(path: path)
+        try SQLiteFile.prepare(path: path, setting: Self.setting)
         database = try SQLiteDatabase(path: path, busyTimeout: Self.openTimeout)
-        let owner = try database.number("PRAGMA application_id") ?? 0
-        let version = try database.number("PRAGMA user_version") ?? 0
-        let tables = try database.number("SELECT count(*) FROM sqlite_schema") ?? 0
-        guard owner == Self.applicationID && version <= Self.version || owner == 0 && version == 0 && tables == 0 else {
-            throw .unusable(
-                "\(path) is not a file of upstream registrations of this release; set upper_path to another file")
-        }
+        try Self.checkFormat(of: database, path: path)
         try database.execute(
             """
             PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA trusted_schema=OFF; PRAGMA secure_delete=ON;
@@ -42,6 +45,17 @@ public final class UpstreamFile {
             PRAGMA wal_autocheckpoint=\(Self.logLimit); PRAGMA journal_size_limit=\(Self.logLimit * 4096);
             """)
         database.setBusyTimeout(Self.writeTimeout)
+    }
+
+    /// Refuses what is neither empty nor a file of this release; changes nothing.
+    private static func checkFormat(of database: SQLiteDatabase, path: String) throws(StoreError) {
+        let owner = try database.number("PRAGMA application_id") ?? 0
+        let version = try database.number("PRAGMA user_version") ?? 0
+        let tables = try database.number("SELECT count(*) FROM sqlite_schema") ?? 0
+        guard owner == applicationID && version <= Self.version || owner == 0 && version == 0 && tables == 0 else {
+            throw .unusable(
+                "\(path) is not a file of upstream registrations of this release; set \(setting) to another file")
+        }
     }
 
     /// All that is remembered, in no order.

@@ -116,7 +116,7 @@ struct CanaryCommand: ParsableCommand {
 
     private func readAccount() throws -> CanaryPlan.Account? {
         guard let account else { return nil }
-        let line = TextFile.read(account)?.split(separator: "\n", maxSplits: 1).first
+        let line = (try? TextFile.read(account))?.split(separator: "\n", maxSplits: 1).first
         guard let line, let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
             Console.printError("\(account): give a file whose first line is user:password")
             throw ExitCode(2)

@@ -137,6 +137,9 @@ import Testing
             UserDiagnosis(facts).advice == "ask for the user as the registrar has it: pushwake doctor bob@example.com")
         facts.storeProblem = "disk full"
         #expect(UserDiagnosis(facts).findings.map(\.step) == [.store])
+        #expect(UserDiagnosis(facts).advice.contains("its directory"))
+        facts.isStoreShared = true
+        #expect(UserDiagnosis(facts).advice.contains("repair the server of store, or the way to it"))
     }
 
     @Test func `says that nothing can be stored: to who has no phone first, to others as well`() {

@@ -13,6 +13,12 @@ import Testing
         #expect(configuration.modules.map(\.location.file) == ["a.cfg", "k.cfg"])
     }
 
+    @Test func `has numbers below zero`() {
+        let text = "modparam(\"pushwake\", \"persist\", -1)\nmodparam(\"pushwake\", \"wake_timeout\", 5)\n"
+        let configuration = KamailioConfiguration(text, file: "k.cfg") { _ in nil }
+        #expect(configuration.parameters.map(\.value) == ["-1", "5"])
+    }
+
     @Test(.timeLimit(.minutes(1))) func `that includes itself many times comes to an end`() {
         let text = String(repeating: "include_file \"k.cfg\"\n", count: 80)
         var reads = 0

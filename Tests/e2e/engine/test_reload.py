@@ -2,6 +2,7 @@
 """Settings that an engine reads again: SIGHUP, `pushwake reload`, and pushwake.reload of a PBX."""
 
 import json
+import pathlib
 import signal
 import subprocess
 import uuid
@@ -115,3 +116,18 @@ def test_a_pbx_has_the_engine_reload(make_engine, make_kamailio):
     kamailio = make_kamailio(settings={"engine_mode": "external", "engine_socket": str(socket)}).start().wait_engine()
     change(engine, wake_timeout=20)
     assert "taken: wake_timeout: the new value" in kamailio.rpc("pushwake.reload")
+
+
+def test_a_bad_key_in_place_of_a_bad_key_is_not_called_read(make_engine, simulator, tmp_path):
+    made = simulator.settings()
+    key = tmp_path / pathlib.Path(made["apns_key"]).name
+    good = pathlib.Path(made["apns_key"]).read_bytes()
+    key.write_bytes(good)
+    engine = make_engine(apns_key=key, apns_key_id=made["apns_key_id"], apns_team_id=made["apns_team_id"])
+    key.write_bytes(b"")
+    wait_until("the log names it", lambda: f"{key} holds no private key" in engine.text())
+    key.write_bytes(b"no key either")
+    notice = wait_until("the log has another line", lambda: [line for line in engine.text().splitlines() if " notice " in line])
+    assert "the keys for apns have changed and were read again; what could not be used before still cannot (1)" in notice[0]
+    key.write_bytes(good)
+    wait_until("it is read", lambda: engine.text().endswith("the keys for apns have changed and were read again\n"))

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from servers import PUSHWAKE, stopped, wait_until
+from servers import PUSHWAKE, ROOT, stopped, wait_until
 
 
 class Manager:
@@ -104,3 +104,10 @@ def test_lines_for_the_journal_have_its_priority_and_no_date(tmp_path, is_journa
     assert done.returncode != 0
     last = (tmp_path / "log").read_text().splitlines()[-1]
     assert re.match("<3>[a-z]" if is_journal else r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d error ", last), last
+
+
+def test_the_unit_is_started_until_it_works():
+    """systemd gives up after five starts in ten seconds unless told otherwise: a store whose disk comes later would stay away."""
+    text = (ROOT / "debian/pushwake.service").read_text()
+    assert re.search(r"^Restart=always$", text, re.M)
+    assert re.search(r"^StartLimitIntervalSec=0$", text.split("[Service]")[0], re.M)

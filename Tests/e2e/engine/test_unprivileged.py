@@ -53,7 +53,7 @@ def test_a_key_that_only_root_can_read_is_named_at_the_start(home, files, simula
 
 def check(home, files, *arguments):
     settings = home / "pushwake.conf"
-    rows = {**files, "store_path": home / "bindings.db", "engine_socket": home / "engine.sock"}
+    rows = {"store_path": home / "bindings.db", "engine_socket": home / "engine.sock", **files}
     settings.write_text("".join(f"{name} = {value}\n" for name, value in rows.items()))
     return subprocess.run([PUSHWAKE, "check", settings, *arguments], capture_output=True, text=True, check=False)
 
@@ -83,6 +83,36 @@ def test_a_store_that_cannot_be_made_names_the_directory(home, files, simulator)
         kamailio.launch()
         uid = pwd.getpwnam(USER).pw_uid
         assert f"`chown {uid} {closed}`" in kamailio.wait_log(f"{closed}/b.db", "Permission denied", seconds=10)
+    finally:
+        kamailio.stop()
+
+
+@pytest.fixture
+def rested(home, files, simulator):
+    """A store that an engine of that user has made and left; its settings."""
+    settings = {**files, "store_path": home / "b.db", "upper_path": home / "u.db"}
+    for path in files["apns_key"], home / "b.db-shm", home / "b.db-wal":
+        pathlib.Path(path).touch()
+        shutil.chown(path, USER, USER)
+    kamailio = Kamailio(home, simulator, settings=settings, arguments=["-u", USER, "-g", USER])
+    kamailio.start().wait_engine().stop()
+    return settings
+
+
+@pytest.mark.parametrize("name", ["b.db-wal", "b.db-shm", "b.db-refreshes", "b.db-times", "u.db", "u.db-wal"])
+def test_a_file_beside_the_store_that_root_has_made_is_named(home, rested, simulator, name):
+    """By check, and by the engine where it begins."""
+    (home / name).touch()
+    os.chown(home / name, 0, 0)
+    (home / name).chmod(0o600)
+    setting = "upper_path" if name.startswith("u") else "store_path"
+    done = check(home, rested)
+    line = next((line for line in done.stdout.splitlines() if f": {setting}: " in line and str(home / name) in line), None)
+    assert done.returncode == 1 and line, done.stdout
+    kamailio = Kamailio(home, simulator, settings=rested, arguments=["-u", USER, "-g", USER])
+    try:
+        kamailio.launch()
+        assert f"chown {pwd.getpwnam(USER).pw_uid} {home / name}" in kamailio.wait_log(f"{home / name} cannot be", seconds=10)
     finally:
         kamailio.stop()
 

@@ -43,6 +43,9 @@ def test_a_user_without_a_binding_is_told_why(kamailio, actors):
     phone.register()
     done = doctor(kamailio, "moved@example.com")
     assert done.returncode == 1 and "Do: ask for the user as the registrar has it: pushwake doctor moved\n" in done.stdout
+    # Copied from a phone's settings or a log.
+    for name in ("sip:moved@example.com", "SIPS:moved@example.com;transport=tls"):
+        assert "Do: ask for the user as the registrar has it: pushwake doctor moved\n" in doctor(kamailio, name).stdout
 
 
 def test_a_binding_that_was_removed_is_named(kamailio, actors):

@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+from phones import mpush_android
 from servers import PUSHWAKE, wait_until
 
 REGISTER, QUERY, REPLY = 1, 6, 64
@@ -232,3 +233,10 @@ def test_a_load_shows_a_terminal_how_far_it_is(make_simulator):
     text, code = on_terminal(command)
     assert code == 0 and re.search(r"\r\d+ of 100000 pushes, \d+ %, \d+s left", text) and text.endswith("\r"), text
     assert subprocess.run(command, capture_output=True, check=True).stderr == b""
+
+
+@pytest.mark.parametrize("user", ["+49301234567", "0049301234567", "12e3"])
+def test_kamcmd_is_told_that_a_number_is_a_user(kamailio, actors, user):
+    actors.phone(kamailio, user, mpush_android()).register()
+    assert f"aor: {user}\n" in kamailio.rpc("pushwake.show", f"s:{user}")
+    assert "removed: 1" in kamailio.rpc("pushwake.remove", f"s:{user}")

@@ -32,6 +32,15 @@ MISTAKES = {
     "badge the other way round": ({"no-badge": "1"}, "no-badge", "here it is called badge (true: 0; false: 1)"),
     "Apple's root": ({"apns_url": None, "apns_sandbox_url": None}, "ca_file", "USERTrust RSA"),
     "a $name": ({"webhook_url": "https://push.example.com/wake?to=$token&call=$callid"}, "webhook_url", "$callid is not a keyword and goes out as it is; write one of $type, $token"),
+    "single quotes": ({"apns_key": "'/etc/pushwake/AuthKey_@key_id@.p8'"}, "apns_key", "the single quotes are part of the value"),
+    "single quotes around an app": ({"fcm_app1": "'com.example'", "fcm_key1": "@fcm_key@"}, "fcm_app1", "the single quotes are part"),
+    "a key from the directory in use": ({"apns_key": "AuthKey_@key_id@.p8"}, "apns_key", "is no whole path"),
+    "an account from there": ({"fcm_app1": "com.example", "fcm_key1": "keys/one.json"}, "fcm_key1", "is no whole path"),
+    "store is a pipe": ({"store_path": "@here@/pipe"}, "store_path", "pipe is not a regular file; set store_path to a file"),
+    "a directory beside the store": ({"store_path": "@here@/old.db"}, "store_path", "old.db-wal is not a regular file; move it away"),
+    "registrations are a text": ({"upper_path": "@here@/notes.txt"}, "upper_path", "is not an SQLite database"),
+    "registrations are a directory": ({"upper_path": "@here@"}, "upper_path", "is a directory; set it to a file in there"),
+    "registrations without a directory": ({"upper_path": "/nonexistent/pushwake/u.db"}, "upper_path", "/nonexistent/pushwake is missing"),
     "keyword": ({"template_dir": "@here@/templates"}, "template_dir", "fcm.json:1:51: <from-usr> is not a keyword and goes out as it stands; did you mean <from-user>?"),
 }  # fmt: skip
 
@@ -41,6 +50,9 @@ def settings(tmp_path, simulator):
     """Writes a settings file that is right but for what is given."""
     made = simulator.settings()
     (tmp_path / "notes.txt").write_text("no database")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "old.db").touch()
+    (tmp_path / "old.db-wal").mkdir()
     (tmp_path / "open").mkdir()
     key = shutil.copy(made["apns_key"], tmp_path / "open")
     os.chmod(key, 0o644)
@@ -93,6 +105,14 @@ def test_a_mistake_is_named(settings, mistake):
     assert line, done.stdout
     number = int(re.match(r".*?pushwake.conf:(\d+): (error|warning): ", line)[1])
     assert path.read_text().splitlines()[number - 1].startswith(setting)
+
+
+def test_why_a_file_cannot_be_read_is_said(tmp_path):
+    for arguments, why in ((["check", tmp_path], "Is a directory"), (["check", tmp_path / "none"], "No such file or directory"),
+                           (["stats", "--settings", tmp_path / "none"], "No such file or directory"),
+                           (["parse", tmp_path], "Is a directory")):  # fmt: skip
+        done = subprocess.run([PUSHWAKE, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and f"cannot read {arguments[-1]}: {why}; give a readable file" in done.stderr
 
 
 def test_what_a_terminal_obeys_is_not_printed(tmp_path):
@@ -195,6 +215,7 @@ PLACES = {
     "flags": ([('pushwake_save("location")', 'pushwake_save("location", "quiet")')], "pushwake_save", 'flags "quiet" are no number; write 4 or 0x04'),
     "a third parameter": ([('pushwake_save("location")', 'pushwake_save("location", "0x04", "$tu")')], "pushwake_save", "no third parameter"),
     "tsilo": ([('pushwake_save("location")', 'pushwake_save("location"); ts_append("location", "$tu")')], "ts_append", "ts_append() of tsilo is not needed"),
+    "a value below zero": ([('"wake_timeout", 30', '"wake_timeout", -30')], '"wake_timeout"', '"-30" does not fit'),
     "a value": ([('"wake_timeout", 30', '"wake_timeout", 3000')], '"wake_timeout"', "write a number"),
     "twice": ([('modparam("pushwake", "wake_timeout", 30)', 'modparam("pushwake", "wake_timeout", 30)\nmodparam("pushwake", "wake_timeout", 31)')],
               '"wake_timeout", 31', "already"),

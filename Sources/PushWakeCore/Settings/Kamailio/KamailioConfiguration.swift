@@ -127,6 +127,7 @@ public struct KamailioConfiguration {
     private static func arguments(_ tokens: [KamailioLexer.Token], from start: Int) -> [String] {
         var found: [String] = []
         var depth = 1
+        var sign = ""
         for token in tokens[min(start, tokens.count)...] {
             if token.isString {
                 if depth == 1 { found.append(token.text) }
@@ -136,7 +137,10 @@ public struct KamailioConfiguration {
             case "(": depth += 1
             case ")": depth -= 1
             case ",": break
-            default: if depth == 1 { found.append(token.text) }
+            case "-": sign = "-"
+            default:
+                if depth == 1 { found.append(sign + token.text) }
+                sign = ""
             }
             if depth == 0 { break }
         }
