@@ -26,6 +26,8 @@ public final class EngineSupervisor {
     private var isSubscribed = false
     private var silence = SilenceWatch()
     private var hasLogged = false
+    /// The log says that no engine is there, so that it must say when one is.
+    private var isMissed = false
     /// Milliseconds that an engine may take to answer before its silence is logged: somebody else's, or one of our own,
     /// which may have a large store to open.
     var grace: Int64
@@ -117,7 +119,7 @@ public final class EngineSupervisor {
             subscribeAt = now + 20
         } catch {
             if !hasLogged { onLog(.error, error.message) }
-            hasLogged = true
+            (hasLogged, isMissed) = (true, true)
             startAt = now + policy.died(now: now)
         }
     }
@@ -147,6 +149,7 @@ public final class EngineSupervisor {
         child = nil
         let delay = policy.died(now: now)
         startAt = now + delay
+        isMissed = true
         onLog(.error, "the engine ended (\(end)); starting it again in \(delay) ms; calls go on without push")
     }
 
@@ -189,8 +192,8 @@ public final class EngineSupervisor {
     }
 
     private func noteAnswer() {
-        if hasLogged { onLog(.notice, "the engine answers") }
-        hasLogged = false
+        if isMissed { onLog(.notice, "the engine answers") }
+        (hasLogged, isMissed) = (false, false)
         lostAt = nil
     }
 
@@ -200,7 +203,7 @@ public final class EngineSupervisor {
         let since = lostAt ?? now
         lostAt = since
         guard now - since >= grace else { return }
-        hasLogged = true
+        (hasLogged, isMissed) = (true, true)
         let what = if case .unavailable(let text) = error { text } else { "it is silent" }
         onLog(
             .warning,

@@ -7,7 +7,8 @@ public struct UpstreamAnswer: Equatable, Sendable {
     public var reason: String
     /// All that can be answered with a hash, in order.
     public var challenges: [DigestChallenge] = []
-    /// Challenges, Service-Route and what explains a refusal as they came, for the phone: whole lines without their end.
+    /// Challenges, Service-Route, where a 3xx leads and what explains a refusal as they came, for the phone: whole lines
+    /// without their end.
     public var passedHeaders: [String] = []
     /// Expires of the gateway's own Contact, or of the header; nil when neither says.
     public var expires: UInt32?
@@ -93,6 +94,8 @@ public struct UpstreamAnswerReader: ~Copyable {
     }
 
     private mutating func contacts(_ value: Span<UInt8>) {
+        // Where the phone is to register instead (RFC 3261, 21.3).
+        if (300...399).contains(answer.status) { return pass("Contact", value) }
         var cursor = ContactCursor(value)
         while let element = try? cursor.next() {
             let expires = Self.expires(value, in: element.parameters)

@@ -82,6 +82,8 @@ final class ChannelQueue {
     // MARK: Waiting
 
     private func wait(_ job: PushJob) {
+        // What had paused comes back to its old channel where no other has taken that one's place.
+        if pool.isClosed { return refuse(job, unreachable("closed")) }
         if let end = throttle.heldUntil(now: loop.now), job.deadline <= end {
             return refuse(job, Verdict(.throttled, reason: "ProviderAsksToWait"))
         }

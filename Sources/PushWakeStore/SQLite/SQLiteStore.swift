@@ -304,16 +304,16 @@ public final class SQLiteStore: BindingStore {
             """
             SELECT \(BindingRow.columns), aor FROM bindings CROSS JOIN users ON uid = id >> 8
             WHERE registered_at + expires_in BETWEEN ?1 AND ?2 AND (registered_at + expires_in > ?1 OR id > ?3)
-            AND flags & 1 = ?4 ORDER BY registered_at + expires_in, id LIMIT ?5
+            AND flags & 1 = ?4 ORDER BY registered_at + expires_in, id
             """)
         defer { query.reset() }
         try query.bind(1, cursor.time)
         try query.bind(2, end)
         try query.bind(3, cursor.row)
         try query.bind(4, refreshingThemselves ? 1 : 0)
-        try query.bind(5, Int64(limit))
         var found: [EndingBinding] = []
-        while try query.step() {
+        // Not the query's LIMIT: less than was asked for means that no more are there, so rows that cannot be read do not count.
+        while found.count < limit, try query.step() {
             guard let binding = try read(query, aor: query.text(BindingRow.end)) else { continue }
             found.append(
                 EndingBinding(

@@ -98,10 +98,7 @@ final class HTTP1ClientSession {
         }
         exchange.response.body = message.body
         exchange.end = .answered
-        if message["connection"]?.lowercased() == "close" || message.startLine.hasPrefix("HTTP/1.0") || !pending.isEmpty
-        {
-            isExhausted = true
-        }
+        if message.closes || message.startLine.hasPrefix("HTTP/1.0") || !pending.isEmpty { isExhausted = true }
         open.removeAll()
         ended.append(exchange)
     }

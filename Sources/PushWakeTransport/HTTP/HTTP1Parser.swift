@@ -14,6 +14,14 @@ struct HTTP1Parser {
         var isTruncated = false
 
         subscript(name: String) -> String? { headers.first { $0.name == name }?.value }
+
+        /// The sender closes the connection behind it: one of the options that Connection lists (RFC 9112, 9.6).
+        var closes: Bool {
+            headers.contains { header in
+                header.name == "connection"
+                    && header.value.lowercased().split(whereSeparator: { ", \t".contains($0) }).contains("close")
+            }
+        }
     }
 
     enum Failure: Error, Equatable {

@@ -7,6 +7,9 @@ internal import PushWakeSystem
 extension HTTPConnection {
     /// Milliseconds past a push's deadline within which its answer is still worth knowing.
     private static let grace: Int64 = 1000
+    /// Milliseconds within which a stream that was given up must have been let go: its RST_STREAM leaves at once, unless the
+    /// server reads nothing.
+    private static let farewell: Int64 = 1000
 
     func setTimer(after delay: Int64?) {
         timer.cancel()
@@ -85,10 +88,15 @@ extension HTTPConnection {
         }
         for exchange in session.open where exchange.isRepeatable && exchange.cancelReason == nil {
             exchange.isTakenBack = true
-            session.cancel(exchange, reason)
+            giveUp(exchange, session, reason)
         }
         scheduleFlush()
         drain()
+    }
+
+    private func giveUp(_ exchange: HTTPExchange, _ session: HTTP2ClientSession, _ reason: String) {
+        exchange.answerBy = loop.now + Self.farewell
+        session.cancel(exchange, reason)
     }
 
     /// Gives up requests whose answer is late. A connection that was silent all the time is dead.
@@ -113,14 +121,15 @@ extension HTTPConnection {
         switch established.session {
         case .http1: if !overdue.isEmpty { return finish(reason, isOrderly: true) }
         case .http2(let session):
-            // What nghttp2 has not let out for so long cannot be taken back one by one.
-            if overdue.contains(where: { $0.position == .max && $0.submittedAt <= late }) {
+            // What nghttp2 has not let out for so long cannot be taken back one by one, nor what was given up before.
+            if overdue.contains(where: { $0.position == .max && $0.submittedAt <= late || $0.cancelReason != nil }) {
                 return finish(reason, isOrderly: true)
             }
             for exchange in overdue {
-                session.cancel(
-                    exchange, exchange.submittedAt <= late ? reason : "\(origin.authority) did not answer in time")
+                let isOld = exchange.submittedAt <= late
+                giveUp(exchange, session, isOld ? reason : "\(origin.authority) did not answer in time")
             }
+            next = min(next, now + Self.farewell)
             // Signs of life are no answers: a server that gives only those is left.
             if let oldest = overdue.map(\.submittedAt).min(), established.lastAnswer <= oldest { drain() }
             scheduleFlush()

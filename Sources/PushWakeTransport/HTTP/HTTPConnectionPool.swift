@@ -68,7 +68,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private let deadlineTimer: DueTimer
     /// The server refused the certificate, and has answered no request since.
     public private(set) var isRefused = false
-    private var isClosed = false
+    /// Nothing can be sent any more.
+    public private(set) var isClosed = false
     private var isDraining = false
 
     /// Opens nothing yet.

@@ -154,7 +154,9 @@ final class HTTPListenerConnection: LoopSource, ListenerSessionOwner {
         if phase == .open {
             let isDone = session.map { $0.isFinished || isBroken && !$0.hasUnsent } ?? isBroken
             if !isBlocked, isDone { return finish() }
-            let isWaitedFor = session?.answeringSince != nil || session?.hasUnsent == true || isBlocked
+            // Requests that wait for another turn stood before the client's end.
+            let isWaitedFor =
+                isBlocked || session.map { $0.answeringSince != nil || $0.hasUnsent || $0.hasBacklog } ?? false
             if isPeerDone, !isWaitedFor { return close(aborting: false) }
             // What is not read stops what is begun; room to write begins anew.
             if !isBlocked, session?.hasBacklog == true { goOn() }

@@ -135,6 +135,15 @@ import Testing
         expectEqual(removalGuard.decide(bad, binding("updates.push.services.mozilla.com", 1), now: 0), .remove)
     }
 
+    @Test func `lets go in time although the clock was put back`() {
+        var removalGuard = TokenRemovalGuard()
+        let year: Int64 = 31_536_000
+        for user in 0..<9 { _ = removalGuard.decide(bad, binding(of: user), now: year) }
+        expectEqual(removalGuard.decide(bad, binding(of: 9), now: 0), .keep)
+        for round in 1..<4 as Range<Int64> { _ = removalGuard.decide(bad, binding(of: 1), now: round * 600) }
+        expectEqual(removalGuard.decide(bad, binding(of: 2), now: 2400), .remove)
+    }
+
     @Test func `counts each topic and environment by itself`() {
         var removalGuard = TokenRemovalGuard()
         for user in 0..<10 { _ = removalGuard.decide(bad, binding(of: user), now: 0) }

@@ -33,3 +33,20 @@ import Testing
         #expect(granted(("Contact", "<sip:a@h>;expires=0")) == nil)
     }
 }
+
+@Suite struct `A server that refuses the gateway` {
+    private func passed(_ status: Int, _ headers: (String, String)...) -> [String] {
+        var reader = UpstreamAnswerReader(status: status, reason: "", contactName: "gw-101")
+        for (name, value) in headers { reader.header(name: name.utf8.span, value: value.utf8.span) }
+        return reader.finish().passedHeaders
+    }
+
+    /// RFC 3261, 21.3: where the phone is to register instead stands there and nowhere else.
+    @Test func `tells the phone where to go instead`() {
+        #expect(
+            passed(302, ("Contact", "<sip:pbx2.example.com>"), ("m", "<sip:pbx3.example.com>;q=0.5"))
+                == ["Contact: <sip:pbx2.example.com>", "Contact: <sip:pbx3.example.com>;q=0.5"])
+        #expect(passed(200, ("Contact", "<sip:gw-101@h>;expires=300")) == [])
+        #expect(passed(404, ("Contact", "<sip:gw-101@h>;expires=300")) == [])
+    }
+}

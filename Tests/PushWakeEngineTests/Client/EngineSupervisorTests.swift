@@ -3,6 +3,7 @@
 import Glibc
 import PushWakeCore
 import PushWakeSystem
+import Synchronization
 import Testing
 
 @testable import PushWakeClient
@@ -61,6 +62,24 @@ import Testing
         #expect(heard.lines.first?.1.hasPrefix(line) == true)
     }
 
+    @Test func `says that it is back after it has ended`() throws {
+        let program = try Program("[ -e $0.ran ] && exec cat; touch $0.ran; exit 3")
+        defer { program.remove() }
+        let settings = try program.settings()
+        let heard = Heard()
+        let supervisor = EngineSupervisor(
+            settings: settings, onResult: { _ in }, onLog: { heard.lines.append(($0, $1)) })
+        try run(supervisor) { heard.lines.count == 1 }
+        #expect(heard.lines.first?.1.hasPrefix("the engine ended (exit code 3)") == true)
+        let engine = try AnsweringEngine(settings.text(.engineSocket))
+        try run(supervisor) { heard.lines.count == 2 }
+        for _ in 0..<20 { supervisor.process() }
+        supervisor.stop()
+        engine.end()
+        #expect(heard.lines.map(\.0) == [.error, .notice])
+        #expect(heard.lines.last?.1 == "the engine answers")
+    }
+
     @Test func `outlives one that dies before it has read its settings`() throws {
         let program = try Program("exit 3")
         defer { program.remove() }
@@ -87,13 +106,62 @@ private final class Program {
         try #require(chmod(path, 0o700) == 0)
     }
 
-    func remove() { unlink(path) }
+    func remove() { for end in ["", ".ran", ".sock"] { unlink(path + end) } }
 
     func settings() throws -> Settings {
         var settings = Settings()
         try settings.set("engine_path", to: path)
         try settings.set("engine_socket", to: path + ".sock")
         return settings
+    }
+}
+
+/// Replies to the first question of each connection, on a thread of its own.
+private final class AnsweringEngine {
+    private final class Work: Sendable {
+        let path: String
+        let isOver = Atomic(false)
+
+        init(_ path: String) { self.path = path }
+
+        func run() {
+            guard let listener = try? LocalSocket.listen(path: path) else { return }
+            var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
+            var peers: [LocalSocket] = []
+            while !isOver.load(ordering: .relaxed) {
+                var entry = pollfd(fd: peers.last?.descriptor ?? listener.descriptor, events: 1, revents: 0)
+                _ = poll(&entry, 1, 20)
+                while let peer = listener.accept() { peers.append(peer) }
+                for peer in peers {
+                    guard case .message(let count) = peer.receive(into: &buffer),
+                        let message = MessageReader(Array(buffer[..<count]))
+                    else { continue }
+                    var writer = MessageWriter()
+                    writer.begin(.reply, id: message.id)
+                    _ = peer.send(writer.bytes)
+                }
+            }
+        }
+    }
+
+    private let work: Work
+    private var thread = pthread_t()
+
+    init(_ path: String) throws {
+        work = Work(path)
+        let code = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().run()
+                return nil
+            }, Unmanaged.passRetained(work).toOpaque())
+        try #require(code == 0)
+    }
+
+    func end() {
+        work.isOver.store(true, ordering: .relaxed)
+        pthread_join(thread, nil)
     }
 }
 

@@ -258,6 +258,28 @@ import Testing
         #expect(arrivals.count == 21 && Set(arrivals).count == 21)
     }
 
+    /// A pause may outlast the channel, and the provider may be set up no more by then.
+    @Test func `ends at once what comes back to it after it was closed`() throws {
+        let bench = try QueueBench(script: Self.oneByOne)
+        defer { bench.fixture.end() }
+        bench.push(.call, "first")
+        #expect(bench.run { bench.ends["first"] != nil })
+        let first = try #require(bench.jobs["first"])
+        let channel = try #require(first.channel)
+        channel.pool.close()
+        bench.loop.updateTime()
+        var ends: [Verdict] = []
+        let job = PushJob(
+            id: 7, pushID: first.pushID, push: first.push, type: first.type, deadline: bench.loop.now + 60_000,
+            startedAt: 0
+        ) { _, verdict, _ in ends.append(verdict) }
+        job.channel = channel
+        channel.submit(job)
+        #expect(ends == [])
+        bench.run(seconds: 5) { !ends.isEmpty }
+        #expect(ends.map(\.outcome) == [.unavailable])
+    }
+
     @Test func `ends what waits when its credential comes to rest`() throws {
         let bench = try QueueBench(
             script:

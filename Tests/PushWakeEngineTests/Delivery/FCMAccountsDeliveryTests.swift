@@ -99,6 +99,23 @@ import Testing
         #expect(try fixture.requests().count { $0["provider"]?.string == "fcm" } == 0)
     }
 
+    /// Phones name their apps, and any user may have some that no account is named for.
+    @Test func `open no circuit for an account that was a guess`() throws {
+        let fixture = try DeliveryFixture()
+        defer { fixture.end() }
+        try fixture.setFCM()
+        try fixture.set("fcm_app1", "com.example.one")
+        try fixture.set("fcm_key1", fixture.secondAccount)
+        try fixture.set("max_fail", "2")
+        let delivery = fixture.delivery()
+        #expect(delivery.open() == [])
+        for number in 0..<4 {
+            let guessed = try fixture.call(binding("com.example.other\(number)", "mismatch"), delivery)
+            #expect(guessed.outcome == .misconfigured)
+        }
+        #expect(try fixture.call(binding("pushwake-simulator"), delivery).outcome == .accepted)
+    }
+
     @Test func `blame no token for an account that was a guess`() throws {
         let fixture = try DeliveryFixture()
         defer { fixture.end() }

@@ -171,6 +171,34 @@ import Testing
         #expect(isBack == WebPushChannels.mostServices)
     }
 
+    /// What was never sent has no answer, and says nothing of a service that is asked again much later.
+    @Test func `have their time for an answer from the first push that is here`() throws {
+        let fixture = try DeliveryFixture()
+        defer { fixture.end() }
+        try fixture.setWebPush()
+        let channels = try builder(fixture).webPush()
+        let away = Binding(provider: .webpush, token: "https://127.0.0.1:1/push/x", dialect: .rfc8599)
+        let channel = try #require(channels.choice(for: away).channel as? WebPushChannel)
+        var ended = 0
+        func push() {
+            fixture.loop.updateTime()
+            let job = PushJob(
+                id: 1, pushID: PushID(high: 1, low: 1), push: Push(away, PushContent(event: .call, callID: "c")),
+                type: nil, deadline: fixture.loop.now + 100, startedAt: 0
+            ) { _, _, _ in ended += 1 }
+            job.channel = channel
+            channel.submit(job)
+        }
+        push()
+        fixture.turn(seconds: 5) { ended == 1 }
+        #expect(ended == 1 && channel.isIdle)
+        let before = fixture.loop.now
+        fixture.turn(seconds: 5) { fixture.loop.now > before }
+        push()
+        #expect(channel.unansweredSince == fixture.loop.now)
+        channel.close()
+    }
+
     @Test func `that are dead make room for one that lives`() throws {
         let fixture = try DeliveryFixture()
         defer { fixture.end() }

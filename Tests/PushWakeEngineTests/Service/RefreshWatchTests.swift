@@ -142,6 +142,20 @@ import Testing
         #expect(try bench.look(at: Self.begin + 480) == ["tok-bob"])
     }
 
+    /// More phones than one look takes, and the first of them as a crash left it.
+    @Test func `is asked behind one whose row cannot be read`() throws {
+        let path = "/tmp/pushwake-watch-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).db"
+        defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
+        let bench = try Bench(store: SQLiteStore(path: path))
+        defer { bench.fixture.end() }
+        let users = (0..<60).map { "user\($0)" }
+        for user in users { try bench.register(user) }
+        let other = try SQLiteDatabase(path: path, busyTimeout: 0)
+        try other.execute("UPDATE bindings SET extra = x'ff' WHERE id = (SELECT min(id) FROM bindings)")
+        for _ in 0..<2 { _ = try bench.look(at: Self.begin + 460) }
+        #expect(try Set(bench.look(at: Self.begin + 460)) == Set(users.dropFirst().map { "tok-\($0)" }))
+    }
+
     @Test func `waits while the load is high`() throws {
         try Self.with(settings: ["load_refresh": "never"]) { (bench) throws in
             try bench.register("bob")

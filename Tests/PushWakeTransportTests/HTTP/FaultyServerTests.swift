@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import Glibc
 import PushWakeCore
 import Testing
 
@@ -203,5 +204,82 @@ import Testing
         #expect(lost == 3)
         #expect(bench.send(pool, path: "/again")?.response?.status == 200)
         #expect(bench.connections.count == 2)
+    }
+
+    /// The windows of HTTP/2 are wide open and its kernel takes little: what takes requests back does not leave either.
+    @Test func `that never reads keeps no request past its time`() throws {
+        let bench = try Workbench()
+        let server = try UnreadingServer(bench.authority, loop: bench.loop)
+        let pool = try bench.makePool(port: server.port) { ($0.answerTimeout, $0.maxStreams) = (30_000, 10_000) }
+        var latest: Int64 = 0
+        var ended = 0
+        pool.warmUp()
+        bench.run { pool.freeStreams > 1 }
+        let begin = SystemClock.monotonicMilliseconds()
+        let body = String(repeating: "x", count: 60_000)
+        for number in 0..<500 {
+            pool.send(makeRequest("/\(number)", body: body), deadline: begin + 1500) { _ in
+                ended += 1
+                latest = SystemClock.monotonicMilliseconds() - begin
+            }
+        }
+        bench.run(seconds: 40) { ended == 500 }
+        #expect(ended == 500)
+        #expect((1500...8000).contains(latest), "\(latest)")
+        pool.close()
+    }
+}
+
+/// Says in HTTP/2 that it takes everything, and reads nothing.
+private final class UnreadingServer: LoopSource {
+    private let socket: Socket
+    private let context: TLSContext
+    private let loop: Loop
+    private var connections: [Greeting] = []
+
+    var port: UInt16 { socket.localAddress.port }
+
+    init(_ authority: CertificateAuthority, loop: Loop) throws {
+        let issued = try authority.issueServer()
+        context = try .serving(TLSIdentity(certificatePEM: issued.certificatePEM, keyPEM: issued.keyPEM))
+        let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
+        socket = try Socket.listen(on: address)
+        self.loop = loop
+        var size: Int32 = 4096
+        setsockopt(socket.descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        try loop.watch(socket.descriptor, for: .readable, self)
+    }
+
+    func ready(_ readiness: Loop.Readiness) {
+        while let (accepted, _) = socket.accept() {
+            let connection = Greeting(Channel(socket: accepted, loop: loop), loop)
+            guard (try? connection.channel.startTLS(context, role: .server)) != nil else { continue }
+            connections.append(connection)
+            try? loop.watch(accepted.descriptor, for: .readable, connection)
+        }
+    }
+
+    /// One connection, up to its SETTINGS.
+    private final class Greeting: LoopSource {
+        let channel: Channel
+        private let loop: Loop
+
+        init(_ channel: Channel, _ loop: Loop) {
+            self.channel = channel
+            self.loop = loop
+        }
+
+        func ready(_ readiness: Loop.Readiness) {
+            let step = channel.handshake()
+            _ = channel.flush()
+            guard step == .complete else { return }
+            loop.unwatch(channel.socket.descriptor)
+            // SETTINGS: 10,000 streams, windows of 2^31 - 1; WINDOW_UPDATE of the connection.
+            let greeting: [UInt8] =
+                [0, 0, 12, 4, 0, 0, 0, 0, 0] + [0, 3, 0, 0, 0x27, 0x10] + [0, 4, 0x7F, 0xFF, 0xFF, 0xFF]
+                + [0, 0, 4, 8, 0, 0, 0, 0, 0] + [0x7F, 0, 0, 0]
+            _ = greeting.withUnsafeBytes { channel.write($0) }
+            _ = channel.flush()
+        }
     }
 }

@@ -81,4 +81,46 @@ final class ListenerBench {
         #expect(bench.openConnections == 0)
         #expect(stream.state == .gone)
     }
+
+    /// More than begin in one turn, at once or later; the client says with the last one that it sends no more.
+    @Test(arguments: [1, 8, 9, 40], [false, true])
+    func `answers all requests that stand before close_notify`(count: Int, isLater: Bool) throws {
+        let loop = try Loop()
+        let authority = try CertificateAuthority()
+        let issued = try authority.issueServer()
+        let identity = try TLSIdentity(certificatePEM: issued.certificatePEM, keyPEM: issued.keyPEM)
+        let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
+        let listener = try HTTPListener(address, tls: .serving(identity), loop: loop, onFull: { _ in })
+        var served: [String] = []
+        listener.onRequest = { request, slot in
+            served.append(request.path)
+            guard isLater else { return slot.answer(.text(200, request.path)) }
+            loop.schedule(after: 1) { slot.answer(.text(200, request.path)) }
+        }
+        let file = try TemporaryFile.make(authority.pem())
+        defer { TemporaryFile.remove(file) }
+        let client = Channel(socket: try Socket.connect(to: listener.address), loop: loop)
+        try client.startTLS(TLSContext.client(caFile: file, protocols: [.http1]), host: "127.0.0.1")
+        let end = SystemClock.monotonicMilliseconds() + 5000
+        while client.handshake() != .complete, SystemClock.monotonicMilliseconds() < end {
+            _ = client.flush()
+            loop.turn(waitingUpTo: 20)
+        }
+        let requests = (0..<count).map { "GET /\($0) HTTP/1.1\r\nhost: x\r\n\r\n" }.joined()
+        #expect(Array(requests.utf8).withUnsafeBytes { client.write($0) })
+        // In one piece, so that both are read at once.
+        #expect(client.finish())
+        var answers = ""
+        var isOver = false
+        while !isOver, SystemClock.monotonicMilliseconds() < end {
+            loop.turn(waitingUpTo: 20)
+            let reading = client.read {
+                answers += String(decoding: $0, as: UTF8.self)
+                return true
+            }
+            isOver = reading != .drained
+        }
+        #expect(served == (0..<count).map { "/\($0)" })
+        #expect(answers.split(separator: "HTTP/1.1 200").count == count)
+    }
 }

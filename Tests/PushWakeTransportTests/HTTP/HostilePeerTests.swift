@@ -116,6 +116,21 @@ private final class SameAnswer: RequestValidator {
         #expect(exchanges[0].response.status == 403)
     }
 
+    /// RFC 9112, 9.6: nothing is sent behind such an answer, however the option is written.
+    @Test(arguments: [
+        ("Connection: close", true), ("connection: Keep-Alive, Close", true),
+        ("Connection: te\r\nConnection: close", true), ("Connection: keep-alive", false), ("X: close", false),
+    ])
+    func `that closes an HTTP/1.1 connection gets no other request`(line: String, isOver: Bool) throws {
+        let client = HTTP1ClientSession(limits: HTTPAnswerLimits(keptHeaders: []))
+        let exchange = ReadyExchange(makeRequest("/"), deadline: .max) { _ in }
+        #expect(try client.submit(exchange, now: 0) > 0)
+        _ = try gather { client.gather(into: $0, position: 0) }
+        #expect(feed(Array("HTTP/1.1 200 OK\r\n\(line)\r\ncontent-length: 0\r\n\r\n".utf8)) { client.receive($0) })
+        #expect(exchange.end == .answered)
+        #expect((client.freeStreams == 0) == isOver)
+    }
+
     @Test func `cannot break the HTTP/1.1 reader`() {
         let seeds = [
             "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",

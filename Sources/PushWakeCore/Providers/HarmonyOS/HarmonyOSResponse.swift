@@ -6,11 +6,21 @@ public enum HarmonyOSResponse {
     private static let quotaPause: Int64 = 10_000
 
     /// Reads an answer; `body` is its parsed JSON, nil when there was none. `now` in seconds since 1970.
-    public static func verdict(_ response: HTTPResponse, _ body: JSONValue?, now: Int64 = 0) -> Verdict {
+    ///
+    /// `isRepeatable`: a second copy does no harm, so that an answer which says nothing may be asked for again.
+    public static func verdict(
+        _ response: HTTPResponse, _ body: JSONValue?, isRepeatable: Bool = true, now: Int64 = 0
+    ) -> Verdict {
         let wait = RetryAfter.milliseconds(response, now: now)
         // Huawei documents a text; a number is read alike, or each push that was accepted would be sent again.
         let code = body?["code"]?.string ?? body?["code"]?.integer.map { String($0) } ?? ""
-        guard !code.isEmpty else { return verdict(response.status, wait) }
+        guard !code.isEmpty else {
+            // Something answered in Huawei's place and may have handed the push on.
+            if response.status / 100 == 2, !isRepeatable {
+                return Verdict(.unavailable, reason: "HTTP \(response.status)")
+            }
+            return verdict(response.status, wait)
+        }
         let text = body?["msg"]?.string ?? ""
         let reason = text.isEmpty ? String(code.prefix(16)) : "\(code.prefix(16)) \(text.prefix(64))"
         switch code {

@@ -86,6 +86,9 @@ public struct TokenRemovalGuard: Sendable {
             tally.halvedAt = now
             tally.users.removeAll()
             if tally.bad < Self.leastBad { tally.isOn = false }
+        } else if age < 0 {
+            // The clock was put back: by what was noted before it, nothing would fade until it has caught up.
+            tally.halvedAt = now
         }
         return tally
     }

@@ -89,6 +89,7 @@ final class FCMChannel: ProviderChannel {
         if verdict.reason == "SENDER_ID_MISMATCH", isGuess(job.binding.app) {
             // The token may well live, in a project whose account nobody has set.
             verdict = Verdict(.misconfigured, reason: "SENDER_ID_MISMATCH (set fcm_appN and fcm_keyN for this app)")
+            verdict.isOfApp = true
         }
         job.conclude(verdict, status: response.status, on: self, loop)
     }

@@ -51,7 +51,8 @@ final class HarmonyOSChannel: ProviderChannel {
         pool.noteAnswer()
         // HTTP may say 200 whatever happened: the body is read every time.
         let body = try? JSONParser.parse(response.body)
-        var verdict = HarmonyOSResponse.verdict(response, body, now: loop.wallSeconds)
+        var verdict = HarmonyOSResponse.verdict(
+            response, body, isRepeatable: job.isRepeatable, now: loop.wallSeconds)
         if verdict.next == .renewCredential,
             !credential.refused(generation: job.generation, now: loop.wallSeconds)
         {

@@ -42,7 +42,8 @@ final class WebPushChannel: ProviderChannel {
     func submit(_ job: PushJob) {
         if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
         usedAt = loop.now
-        if unansweredSince == .max { unansweredSince = loop.now }
+        // Pushes that ended before they were sent had no answer either.
+        if isIdle { unansweredSince = loop.now }
         guard pool.queue.admits(job) else { return }
         send(job)
     }

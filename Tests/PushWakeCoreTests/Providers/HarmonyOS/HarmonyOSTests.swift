@@ -156,6 +156,16 @@ import Testing
         }
     }
 
+    /// A proxy that answered for Huawei may have handed the push on: a message that comes twice is shown twice.
+    @Test func `is asked again after a success without a code where a second copy does no harm`() {
+        let silent = HTTPResponse(status: 200)
+        #expect(HarmonyOSResponse.verdict(silent, nil, isRepeatable: true).next == .retry(after: 2000))
+        let once = HarmonyOSResponse.verdict(silent, nil, isRepeatable: false)
+        #expect(once == Verdict(.unavailable, reason: "HTTP 200"))
+        let busy = HTTPResponse(status: 503)
+        #expect(HarmonyOSResponse.verdict(busy, nil, isRepeatable: false).next == .retry(after: 2000))
+    }
+
     // MARK: A phone says so
 
     @Test(arguments: [
