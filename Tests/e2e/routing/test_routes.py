@@ -2,6 +2,7 @@
 """Which routes run for phones that join late, and whose."""
 
 import os
+import re
 import socket
 
 import pytest
@@ -188,6 +189,33 @@ branch_route[PUSHWAKE] {
     # What the same worker says of the REGISTER after that bears the REGISTER's.
     saved = [line for line in server.log_text().splitlines() if "SAVED" in line]
     assert len(saved) == 8 and all(f"<{line.split()[-1]}>" in line for line in saved)
+
+
+def test_a_branch_route_holds_nothing(make_server, wire, simulator):
+    """The parser cannot tell: it calls a route that is right elsewhere."""
+    config = CALLS.read_text().replace("branch_route[NAMED] {", """
+route[WAKE] {
+    pushwake_in_dialog();
+    pushwake_lookup("location");
+    pushwake_save_upstream("location");
+}
+
+branch_route[NAMED] {
+    route(WAKE);""").replace("            pushwake_in_dialog(); ", '            t_on_branch("NAMED"); ')
+    server = make_server(config=config, settings={"purr": 1}, wake_timeout=5)
+    phone = wire.phone(server, "branched", "udp", rfc8599_fcm())
+    purr = re.search(r'[+]sip[.]pnspurr="([^"]+)"', phone.register().headers("Feature-Caps")[0])[1]
+    phone.uri += f";pn-purr={purr}"
+    phone.answers["INFO"] = (200,)
+    call = wire.call(server, "branched")
+    call.wait_status(110)
+    phone.register()
+    call.wait_status(200)
+    assert call.wait_answer_to(call.request("INFO")).status == 200
+    assert len(simulator.pushes(phone.push.token)) == 1
+    for name in ("pushwake_in_dialog", "pushwake_lookup", "pushwake_save_upstream"):
+        server.wait_log(f"{name}() is for a request_route")
+    assert "CRITICAL" not in server.log_text()
 
 
 def hears_soon(server, wire, user):
