@@ -269,11 +269,13 @@ class Kamailio:
         if self in Kamailio.running:
             Kamailio.running.remove(self)
         if self.process and self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(10)
-            except subprocess.TimeoutExpired:
-                self.kill()
+            # Kamailio takes no signal while it looks at another, such as that its children go on.
+            for _ in range(5):
+                self.process.send_signal(signal.SIGTERM)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.process.wait(2)
+                    return
+            self.kill()
 
     def pids(self):
         """All processes of this Kamailio, the engine too."""

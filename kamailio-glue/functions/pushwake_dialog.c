@@ -115,6 +115,9 @@ int ki_pushwake_in_dialog_table(sip_msg_t *msg, str *table)
 	str aor;
 	int ret;
 
+	if(!pw_may_hold("pushwake_in_dialog")) {
+		return PW_ERROR;
+	}
 	if(!pushwake_method_wakes(pw_client, pw_in(&msg->first_line.u.request.method), 1)
 			|| parse_headers(msg, HDR_EOH_F, 0) < 0 || msg->callid == NULL || parse_from_header(msg) < 0
 			|| !dialog_user(&aor, msg)) {

@@ -107,6 +107,10 @@ enum pw_lookup_result {
 int ki_pushwake_lookup(sip_msg_t *msg, str *table);
 int ki_pushwake_lookup_uri(sip_msg_t *msg, str *table, str *uri);
 
+/* Whether the script is where a request may be held, or says that it is not: a route of its own may be called from
+ * everywhere, and KEMI has no check. The parser cannot tell. */
+int pw_may_hold(const char *function);
+
 /* pushwake_lookup.c: asks the engine about a request whose headers are parsed. 1: the plan says what to hold; 0: nobody
  * watches it, or no engine is there. */
 int pw_ask(pw_hold_plan_t *plan, pushwake_contact *asked, sip_msg_t *msg, str *table, str *aor, pw_contacts_t *known);

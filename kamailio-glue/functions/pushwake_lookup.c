@@ -13,6 +13,16 @@
 #include "core/ut.h"
 #include "pushwake_functions.h"
 
+int pw_may_hold(const char *function)
+{
+	/* what goes on after t_suspend() counts as a failure_route */
+	if((get_route_type() & (REQUEST_ROUTE | FAILURE_ROUTE)) != 0) {
+		return 1;
+	}
+	LM_ERR("%s() is for a request_route or failure_route, and for what they call\n", function);
+	return 0;
+}
+
 static int plain(sip_msg_t *msg, str *table, str *uri)
 {
 	int found = uri != NULL ? pw.registrar.lookup_uri(msg, table, uri) : pw.registrar.lookup(msg, table);
@@ -263,9 +273,7 @@ static int lookup(sip_msg_t *msg, str *table, str *uri)
 	str target, aor, key;
 	int ret;
 
-	/* a route of its own may be called from everywhere, and KEMI has no check: the parser cannot tell */
-	if((get_route_type() & (REQUEST_ROUTE | FAILURE_ROUTE)) == 0) {
-		LM_ERR("pushwake_lookup() is for a request_route or failure_route, and for what they call\n");
+	if(!pw_may_hold("pushwake_lookup")) {
 		return PW_ERROR;
 	}
 	if(!is_initial(msg)) {

@@ -270,6 +270,9 @@ int ki_pushwake_save_upstream(sip_msg_t *msg, str *table)
 	int number = number_of(table);
 	int held, asked;
 
+	if(!pw_may_hold("pushwake_save_upstream")) {
+		return -1;
+	}
 	if(msg->REQ_METHOD != METHOD_REGISTER || parse_headers(msg, HDR_EOH_F, 0) < 0 || msg->callid == NULL
 			|| parse_to_header(msg) < 0) {
 		return answer_locally(msg, 400, "Bad Request");

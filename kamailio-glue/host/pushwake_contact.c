@@ -15,6 +15,7 @@
 #include "core/globals.h"
 #include "core/parser/parse_rr.h"
 #include "core/parser/parse_uri.h"
+#include "core/resolve.h"
 #include "core/strutils.h"
 #include "core/tcp_conn.h"
 #include "core/ut.h"
@@ -359,16 +360,37 @@ str pw_contact_target(pw_contact_t *c, char flow[PW_FLOW_SIZE])
 	return next;
 }
 
-int pw_contact_is_address(pw_contact_t *c)
+/* Where it is sent. 0: that is a name. */
+static int is_address(sip_uri_t *uri, pw_contact_t *c, char flow[PW_FLOW_SIZE])
 {
-	char flow[PW_FLOW_SIZE];
 	str target = pw_contact_target(c, flow);
-	sip_uri_t uri;
 
 	if(target.len == 0) {
 		target = c->uri;
 	}
-	return parse_uri(target.s, target.len, &uri) < 0 || str2ipx(&uri.host) != NULL;
+	return parse_uri(target.s, target.len, uri) < 0 || str2ipx(&uri->host) != NULL;
+}
+
+int pw_contact_is_address(pw_contact_t *c)
+{
+	char flow[PW_FLOW_SIZE];
+	sip_uri_t uri;
+
+	return is_address(&uri, c, flow);
+}
+
+int pw_contact_resolve(pw_contact_t *c)
+{
+	char flow[PW_FLOW_SIZE];
+	union sockaddr_union to;
+	sip_uri_t uri;
+	char proto;
+
+	if(is_address(&uri, c, flow)) {
+		return 0;
+	}
+	proto = (char)(uri.type == SIPS_URI_T && uri.proto != PROTO_WS ? PROTO_TLS : uri.proto);
+	return sip_hostport2su(&to, &uri.host, uri.port_no, &proto);
 }
 
 int pw_contact_append(sip_msg_t *msg, pw_contact_t *c, str *uri)

@@ -75,6 +75,10 @@ int pw_branch_ruid(const branch_t *b, str *ruid);
 /* Whether it is sent to an address, and DNS not asked. */
 int pw_contact_is_address(pw_contact_t *c);
 
+/* Asks DNS where that is not so; the core remembers what it says. -1: nothing can be sent there. Before the reply lock is
+ * taken, for which the workers wait that have answers of other phones. */
+int pw_contact_resolve(pw_contact_t *c);
+
 /* The one with this ruid, or NULL. */
 pw_contact_t *pw_contact_find(pw_contacts_t *list, const str *ruid);
 

@@ -56,11 +56,17 @@ static void add_legs(tm_cell_t *t, pw_hold_t *hold, pw_contacts_t *contacts)
 
 static void join(tm_cell_t *t, pw_hold_t *hold, void *context)
 {
+	pw_contacts_t *contacts = context;
+	int i;
+
+	for(i = 0; i < contacts->n; i++) {
+		pw_contact_resolve(&contacts->v[i]);
+	}
 	pw.reply_lock(t);
 	if(hold->busy) {
 		hold->joins_late = 1;
 	} else {
-		add_legs(t, hold, context);
+		add_legs(t, hold, contacts);
 	}
 	pw.reply_unlock(t);
 }

@@ -59,6 +59,9 @@ static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb 
 		pw_contacts_free(&found);
 		return PW_ELSEWHERE;
 	}
+	if(contact != NULL && pw_contact_resolve(contact) < 0) {
+		contact = NULL;
+	}
 	pw.reply_lock(t);
 	allowed = pw_leg_allowed(t, hold);
 	if(allowed && contact != NULL && pw_contact_takes(contact, t->uas.request->REQ_METHOD)) {

@@ -76,7 +76,8 @@ def held(make_kamailio, make_engine, tmp_path, wire):
 def test_held_registers_do_not_keep_the_supervisor_from_held_calls(held):
     faint, _, _ = held([str(user) for user in range(521, 527)], pause=0.03)
     assert len(set(faint.asked)) == len(faint.asked) == 6
-    assert all(later - at > 0.2 for at, later in zip(faint.asked_at, faint.asked_at[3:])), "it was asked without end"
+    # Two in a row, until the next look at what is held. The first two are asked as the engine comes, maybe just before one.
+    assert all(later - at > 0.2 for at, later in zip(faint.asked_at, faint.asked_at[4:])), f"without end: {faint.asked_at}"
 
 
 def test_held_registers_wait_for_a_new_engine_that_is_slow(held):

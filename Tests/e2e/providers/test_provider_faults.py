@@ -203,7 +203,7 @@ def test_a_token_without_a_life_is_used_and_not_fetched_again_and_again(provider
         for stream in peer.requests():
             asked.append(time.monotonic())
             peer.send(frame(HEADERS, END_HEADERS, stream, OK),
-                      frame(DATA, END_STREAM, stream, b'{"access_token":"abc","expires_in":0,"token_type":"Bearer"}'))
+                      frame(DATA, END_STREAM, stream, b'{"access_token":"ya29.key","expires_in":0,"token_type":"Bearer"}'))
     tokens, google = provider(oauth), provider(answer(200, b'{"name":"projects/p/messages/1"}'))
     key = json.loads((simulator.directory / "files" / "fcmkey.json").read_text())
     (tmp_path / "key.json").write_text(json.dumps(key | {"token_uri": f"{tokens.url}/token"}))
@@ -211,7 +211,7 @@ def test_a_token_without_a_life_is_used_and_not_fetched_again_and_again(provider
     assert {outcome for outcome, _, _ in send(engine, platform="fcm", count=5)} == {"accepted"}
     time.sleep(1)
     assert len(asked) <= 10, len(asked)
-    assert "abc" not in engine.text()
+    assert "ya29" not in engine.text()
 
 
 def google(provider, make_engine, simulator, tmp_path, *behaviours):

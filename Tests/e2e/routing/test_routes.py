@@ -2,6 +2,7 @@
 """Which routes run for phones that join late, and whose."""
 
 import os
+import re
 import socket
 
 import pytest
@@ -190,6 +191,33 @@ branch_route[PUSHWAKE] {
     assert len(saved) == 8 and all(f"<{line.split()[-1]}>" in line for line in saved)
 
 
+def test_a_branch_route_holds_nothing(make_server, wire, simulator):
+    """The parser cannot tell: it calls a route that is right elsewhere."""
+    config = CALLS.read_text().replace("branch_route[NAMED] {", """
+route[WAKE] {
+    pushwake_in_dialog();
+    pushwake_lookup("location");
+    pushwake_save_upstream("location");
+}
+
+branch_route[NAMED] {
+    route(WAKE);""").replace("            pushwake_in_dialog(); ", '            t_on_branch("NAMED"); ')
+    server = make_server(config=config, settings={"purr": 1}, wake_timeout=5)
+    phone = wire.phone(server, "branched", "udp", rfc8599_fcm())
+    purr = re.search(r'[+]sip[.]pnspurr="([^"]+)"', phone.register().headers("Feature-Caps")[0])[1]
+    phone.uri += f";pn-purr={purr}"
+    phone.answers["INFO"] = (200,)
+    call = wire.call(server, "branched")
+    call.wait_status(110)
+    phone.register()
+    call.wait_status(200)
+    assert call.wait_answer_to(call.request("INFO")).status == 200
+    assert len(simulator.pushes(phone.push.token)) == 1
+    for name in ("pushwake_in_dialog", "pushwake_lookup", "pushwake_save_upstream"):
+        server.wait_log(f"{name}() is for a request_route")
+    assert "CRITICAL" not in server.log_text()
+
+
 def hears_soon(server, wire, user):
     """The caller of a sleeping phone hears that it is pushed, and the phone rings, within a second and a half."""
     phone = wire.phone(server, user, "udp", rfc8599_fcm())
@@ -273,34 +301,72 @@ def test_a_slow_failure_route_delays_no_other_call(make_server, wire):
     assert [call.wait_final(8).status for call in calls] == [480, 480]
 
 
-@pytest.mark.skipif(KAMAILIO_ROOT is not None, reason="it takes a resolv.conf of its own")
-@pytest.mark.parametrize("others", [0, 1], ids=["alone", "beside another"])
-def test_a_name_that_dns_does_not_know_delays_no_other_call(make_server, make_provider, wire, tmp_path, others):
-    """A phone has registered under it, and its push is refused: the name is rung. Then the user's other phone."""
-    silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    address = f"127.53.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
-    silent.bind((address, 53))
-    (tmp_path / "resolv.conf").write_text(f"nameserver {address}\n")
-    program = ("unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec kamailio "$@"', tmp_path / "resolv.conf")
-    provider = make_provider({"token": "aa400*", "status": 400, "reason": "BadDeviceToken"})
-    server = make_server(provider, program=program, wake_timeout=20)
+class Names:
+    """A server whose user `named` has a phone under a name of which DNS says nothing. Pushes to his phones are refused."""
 
-    def dead():
+    def __init__(self, server, wire, dns):
+        self.server, self.wire, self.dns = server, wire, dns
+        self.phone(contact="sip:named@phone.nowhere.example:5060")
+
+    def phone(self, **options):
         push = rfc8599_apns()
         push.token = "aa400" + push.token[5:]
-        return push
+        phone = self.wire.phone(self.server, "named", "udp", push, **options)
+        phone.register()
+        return phone
 
-    with silent:
-        wire.phone(server, "named", "udp", dead(), contact="sip:named@phone.nowhere.example:5060").register()
-        rest = [wire.phone(server, "named", "udp", dead()) for _ in range(others)]
-        for phone in rest:
-            phone.register()
-        call = wire.call(server, "named")
-        silent.settimeout(5)
-        assert b"nowhere" in silent.recv(2000)
-        hears_soon(server, wire, "numbered")
-        assert call.final is None
-        if others:
-            rest[0].wait_request("INVITE", 15)
-            return
-        call.cancel()
+    def wait_asked(self):
+        while b"nowhere" not in self.dns.recv(2000):
+            pass
+
+
+@pytest.fixture
+def make_names(make_server, make_provider, wire, tmp_path):
+    if KAMAILIO_ROOT is not None:
+        pytest.skip("it takes a resolv.conf of its own")
+    dns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    address = f"127.53.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
+    dns.bind((address, 53))
+    dns.settimeout(5)
+    (tmp_path / "resolv.conf").write_text(f"nameserver {address}\n")
+    program = ("unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec kamailio "$@"', tmp_path / "resolv.conf")
+
+    def make(**rule):
+        provider = make_provider({"token": "aa400*", "status": 400, "reason": "BadDeviceToken", **rule})
+        return Names(make_server(provider, program=program, wake_timeout=20), wire, dns)
+
+    with dns:
+        yield make
+
+
+def test_a_name_that_dns_does_not_know_delays_no_other_call(make_names, wire):
+    names = make_names()
+    call = wire.call(names.server, "named")
+    names.wait_asked()
+    hears_soon(names.server, wire, "numbered")
+    assert call.final is None
+    call.cancel()
+
+
+def test_a_name_that_dns_does_not_know_delays_no_other_phone_of_its_user(make_names, wire):
+    names = make_names()
+    other = names.phone()
+    call = wire.call(names.server, "named")
+    names.wait_asked()
+    call.wait_status(200, 1.5)
+    assert len(other.requests("INVITE")) == 1
+
+
+def test_a_phone_that_answers_while_dns_is_asked_for_another_blocks_no_worker(make_names, wire):
+    names = make_names(delay_ms=500)
+    desk = wire.phone(names.server, "named")
+    desk.answers["INVITE"] = (180,)
+    desk.register()
+    call = wire.call(names.server, "named")
+    invite = desk.wait_request("INVITE")
+    names.wait_asked()
+    for _ in range(4):  # there are two workers
+        desk.answer(invite, 183)
+    hears_soon(names.server, wire, "numbered")
+    desk.answer(invite, 200)
+    call.wait_status(200, 1.5)
