@@ -65,7 +65,10 @@ def test_no_answer_of_a_server_does_harm(make_kamailio, tmp_path, wire):
     for number, (name, text) in enumerate(ANSWERS.items()):
         server.text = text
         phone = wire.phone(gateway, f"4{number:02}", "udp", rfc8599_fcm(), domain=REALM)
-        heard[name] = answer_to(phone, phone.send_register(600, None, piid(phone))).status
+        answer = answer_to(phone, phone.send_register(600, None, piid(phone)))
+        heard[name] = answer.status
+        if name == "a redirection":
+            assert answer.headers("Contact") == ["<sip:evil.example.net>"], "where to is the phone's to judge"
     assert heard == {
         "no challenge": 401, "an open quote": 401, "a long nonce": heard["a long nonce"], "many challenges": 407,
         "no reason": 403, "an interval too brief for ever": 423, "a redirection": 302, "a global failure": 699,
