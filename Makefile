@@ -35,8 +35,8 @@ RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -en
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test unmoved build build-swift build-kamailio build-asterisk build-tests deb test-packages demo test test-unit test-sockets \
-    test-abi test-e2e e2e-together e2e-alone test-kamailio test-phones test-asterisk asterisk-together asterisk-alone test-docs demo-asterisk demo-gateway demo-nodes docs \
-    install install-common install-kamailio uninstall bench proof load function-order fuzz format lint clean
+    test-abi test-e2e e2e-together e2e-alone suites-alone test-kamailio kamailio-trixie kamailio-sid stores-trixie \
+    test-phones test-asterisk asterisk-together asterisk-alone test-docs demo-asterisk demo-gateway demo-nodes docs install install-common install-kamailio uninstall bench proof load function-order fuzz format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -121,35 +121,47 @@ demo-gateway: setup-test build ## a phone registered through a gateway rings beh
 SIDE_BY_SIDE := MAKE="$(MAKE)" $(PYTHON) scripts/make/side_by_side.py
 
 test: setup-test build build-tests ## everything: unit tests, ABI checks, end to end
-	@$(SIDE_BY_SIDE) e2e-together asterisk-together kamailio-trixie stores-trixie $(SOCKET_SUITES) test-unit test-docs -- test-abi e2e-alone asterisk-alone
+	@$(SIDE_BY_SIDE) $(TOGETHER) test-unit test-docs -- test-abi $(ALONE)
 
 build-tests: unmoved
 	$(SWIFT) build --build-tests
 
+# Much of what is tested waits for sockets and timers, which may be late beside others. What fails beside others, and what
+# measures and fails, is made once more with the machine to itself, and named: what fails then fails the run.
+TOGETHER := e2e-together asterisk-together kamailio-trixie-together stores-trixie-together
+ALONE    := suites-alone e2e-alone asterisk-alone kamailio-trixie-alone stores-trixie-alone
+
 # A process for each: tests that wait on sockets hold Swift's few threads.
 # The engine's are the longest: those of the files from A to D, and the others.
-SOCKET_SUITES := $(addprefix suite-,Engine-A-D Engine-E-Z Store Transport Simulator)
-
-test-unit: suite-Core suite-Fuzz ## Swift tests without sockets, files and waiting
-
-test-sockets: build-tests ## the other Swift tests
-	@$(SIDE_BY_SIDE) $(SOCKET_SUITES)
+SOCKET_SUITES := $(addprefix suite-,$(addsuffix -together,Engine-A-D Engine-E-Z Store Transport Simulator))
+TOGETHER += $(SOCKET_SUITES)
 
 RUN_SUITES := .build/debug/PushWakePackageTests.xctest --testing-library swift-testing --quiet --filter
 
-# Sockets and timers may be late beside others: what fails is tried once more, and named.
-define run-sockets
-	@$(RUN_SUITES) $(1) || { echo "---- failed beside others, once more:"; $(RUN_SUITES) $(1); }
-endef
-
-suite-Engine-%: build-tests
-	$(call run-sockets,'^PushWakeEngineTests\..*/[$*][A-Za-z0-9+]*\.swift:')
+test-unit: suite-Core suite-Fuzz ## Swift tests without sockets, files and waiting
 
 suite-Core suite-Fuzz: suite-%: build-tests
 	@$(RUN_SUITES) '^PushWake$*Tests'
 
-suite-%: build-tests
-	$(call run-sockets,'^PushWake$*Tests')
+test-sockets: build-tests ## the other Swift tests
+	@$(SIDE_BY_SIDE) $(SOCKET_SUITES) -- suites-alone
+
+FAILED_SUITES := .build/suites-failed
+define suite-together
+	@rm -f $(FAILED_SUITES)/$@; $(RUN_SUITES) $(1) || { mkdir -p $(FAILED_SUITES) && printf '%s\n' $(1) > $(FAILED_SUITES)/$@; }
+endef
+
+suite-Engine-%-together: build-tests
+	$(call suite-together,'^PushWakeEngineTests\..*/[$*][A-Za-z0-9+]*\.swift:')
+
+suite-%-together: build-tests
+	$(call suite-together,'^PushWake$*Tests')
+
+suites-alone: build-tests
+	@for suite in $(FAILED_SUITES)/*; do \
+	    [ -e "$$suite" ] || continue; \
+	    echo "---- failed beside others, once more: $${suite##*/}"; $(RUN_SUITES) "$$(cat $$suite)" || exit; rm "$$suite"; \
+	done
 
 test-abi: ## the shipped library against its header (needs build)
 	@if [ -x Tests/abi/run ]; then Tests/abi/run; fi
@@ -160,67 +172,71 @@ test-asterisk: ## real Asterisk 22 in a chroot (needs build, root)
 test-e2e: ## real Kamailio, SIPp and the simulator (needs build)
 	@$(SIDE_BY_SIDE) e2e-together -- e2e-alone
 
-# More workers than cores: the tests wait for most of their time.
-TOGETHER := -m 'not alone' --dist loadgroup -n
-PYTEST    = $(PYTHON) -m pytest -q -o cache_dir=$(CURDIR)/.build/pytest/$(1)
-# Tests that run together are named with their group, and by themselves without: pytest would take none of them for the failed ones.
-FAILED    = .build/pytest/$(1)/v/cache/lastfailed
-UNGROUP   = { [ ! -e $(FAILED) ] || sed -i -E 's/@[A-Za-z0-9_.-]+"(: true)/"\1/' $(FAILED); }
-
-# A test that fails beside others is made once more with the machine to itself, and named: what fails then fails the run.
+# Arguments: a name for what failed; what stands before the command; arguments and tests.
+PYTEST = $(PYTHON) -m pytest -q -o cache_dir=$(CURDIR)/.build/pytest/$(1)
+FAILED = .build/pytest/$(1)/v/cache/lastfailed
 TESTS_FAILED := 1
-define beside-others
-	@rm -rf .build/pytest/$(1)
-	@$(2) $(call PYTEST,$(1)) $(TOGETHER) $(3) Tests/$(1) || [ $$? = $(TESTS_FAILED) ]
+define first-run
+rm -rf .build/pytest/$(1); $(2) $(call PYTEST,$(1)) --dist loadgroup $(3) || [ $$? = $(TESTS_FAILED) ]
 endef
-define by-itself
-	@$(2) $(PYTHON) -m pytest -q -p no:cacheprovider -m alone Tests/$(1)
-	@! [ -s $(FAILED) ] || { echo "---- failed beside others, once more:"; $(UNGROUP); \
-	    $(2) $(call PYTEST,$(1)) -v --last-failed --last-failed-no-failures none Tests/$(1); }
+# Tests that run together are named with their group, and by themselves without: pytest would take none of them for the failed ones.
+define once-more
+! [ -s $(FAILED) ] || { echo "---- failed, once more:"; sed -i -E 's/@[A-Za-z0-9_.-]+"(: true)/"\1/' $(FAILED); \
+	    $(2) $(call PYTEST,$(1)) -v --last-failed --last-failed-no-failures none $(3); }
 endef
 
+# More workers than cores: the tests wait for most of their time.
 e2e-together:
-	$(call beside-others,e2e,,6)
+	@$(call first-run,e2e,,-m 'not alone' -n 6 Tests/e2e)
 
 e2e-alone:
-	$(call by-itself,e2e)
+	@$(call first-run,e2e-alone,,-m alone Tests/e2e)
+	@$(call once-more,e2e-alone,,-m alone Tests/e2e)
+	@$(call once-more,e2e,,Tests/e2e)
 
 asterisk-together:
-	$(call beside-others,e2e-asterisk,$(AS_ROOT),3)
+	@$(call first-run,e2e-asterisk,$(AS_ROOT),-m 'not alone' -n 3 Tests/e2e-asterisk)
 
 asterisk-alone:
-	$(call by-itself,e2e-asterisk,$(AS_ROOT))
+	@$(call first-run,e2e-asterisk-alone,$(AS_ROOT),-m alone Tests/e2e-asterisk)
+	@$(call once-more,e2e-asterisk-alone,$(AS_ROOT),-m alone Tests/e2e-asterisk)
+	@$(call once-more,e2e-asterisk,$(AS_ROOT),Tests/e2e-asterisk)
 
 # Run on the later releases as well; app_lua, tls and the like are there.
 KAMAILIO_CORE = $(wildcard $(addprefix Tests/e2e/*/test_,$(addsuffix .py,silent dead_connection no_answer push_failure one_device cancel ends \
 	routes forwarding relay_failure messages registrar_settings refresh in_dialog several call_again provisional stock accounting)))
+IN_KAMAILIO_CHROOT = root=$$($(AS_ROOT) scripts/chroot/kamailio-chroot.sh $*) || exit;
+WITH_KAMAILIO      = $(AS_ROOT) env KAMAILIO_ROOT=$$root KAMAILIO_MODULE=$$root/pushwake/pushwake.so
 
 test-kamailio: kamailio-trixie kamailio-sid ## the core of test-e2e on Kamailio 6.0 and 6.1, in chroots (needs build, root)
 
-kamailio-%:
-	@rm -rf .build/pytest/kamailio-$*
-	@root=$$($(AS_ROOT) scripts/chroot/kamailio-chroot.sh $*) || exit; \
-	    run() { $(AS_ROOT) env KAMAILIO_ROOT=$$root KAMAILIO_MODULE=$$root/pushwake/pushwake.so \
-	        $(call PYTEST,kamailio-$*) "$$@" $(KAMAILIO_CORE); }; \
-	    run --dist loadgroup -n 3 && exit; \
-	    [ $$? = $(TESTS_FAILED) ] && echo "---- failed beside others, once more:" && \
-	    $(call UNGROUP,kamailio-$*) && run -v --last-failed --last-failed-no-failures none
+kamailio-trixie kamailio-sid: kamailio-%:
+	@$(SIDE_BY_SIDE) kamailio-$*-together -- kamailio-$*-alone
+
+kamailio-%-together:
+	@$(IN_KAMAILIO_CHROOT) $(call first-run,kamailio-$*,$(WITH_KAMAILIO),-n 3 $(KAMAILIO_CORE))
+
+kamailio-%-alone:
+	@$(IN_KAMAILIO_CHROOT) $(call once-more,kamailio-$*,$(WITH_KAMAILIO),$(KAMAILIO_CORE))
 
 # What nodes share, as later releases have it: the store's suites with both servers, and nodes with Valkey.
 SHARED_SUITES := '^PushWakeStoreTests\..*/(Valkey[A-Za-z]*|NodeNameTests|BindingStoreContractTests|DeviceContractTests|PURRContractTests)\.swift:'
+SHARED_TESTS  := Tests/e2e/nodes/test_nodes_cluster.py Tests/e2e/nodes/test_nodes_secured.py
+IN_STORES_CHROOT = servers=$$($(AS_ROOT) scripts/chroot/store-servers.sh $*) || exit;
+WITH_VALKEY      = PUSHWAKE_VALKEY=$$servers/valkey-server
 
-stores-%: build-tests ## the shared store on the Valkey and Redis of a later Debian (needs build, root)
-	@rm -rf .build/pytest/stores-$*
-	@servers=$$($(AS_ROOT) scripts/chroot/store-servers.sh $*) || exit; \
-	    for server in valkey redis; do \
+stores-trixie: stores-%: ## the shared store on the Valkey and Redis of a later Debian (needs build, root)
+	@$(SIDE_BY_SIDE) stores-$*-together -- stores-$*-alone
+
+stores-%-together: build-tests
+	@$(IN_STORES_CHROOT) for server in valkey redis; do \
 	        echo "---- $$($$servers/$$server-server --version)"; \
-	        PUSHWAKE_VALKEY=$$servers/$$server-server $(RUN_SUITES) $(SHARED_SUITES) || exit; \
-	    done; \
-	    run() { PUSHWAKE_VALKEY=$$servers/valkey-server $(call PYTEST,stores-$*) "$$@" \
-	        Tests/e2e/nodes/test_nodes_cluster.py Tests/e2e/nodes/test_nodes_secured.py; }; \
-	    run --dist loadgroup -n 2 && exit; \
-	    [ $$? = $(TESTS_FAILED) ] && echo "---- failed beside others, once more:" && \
-	    $(call UNGROUP,stores-$*) && run -v --last-failed --last-failed-no-failures none
+	        run() { PUSHWAKE_VALKEY=$$servers/$$server-server $(RUN_SUITES) $(SHARED_SUITES); }; \
+	        run || { echo "---- failed beside others, once more:"; run; } || exit; \
+	    done; $(call first-run,stores-$*,$(WITH_VALKEY),-n 2 $(SHARED_TESTS))
+
+stores-%-alone:
+	@$(IN_STORES_CHROOT) $(call once-more,stores-$*,$(WITH_VALKEY),$(SHARED_TESTS))
 
 # Other releases than this one build the C module and the packages in a chroot, around the same Swift output.
 test-packages: build ## packages in fresh Debian 12 and 13, and sid's Asterisk: install, ring, upgrade, downgrade, purge (needs root)
