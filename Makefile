@@ -36,7 +36,8 @@ RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -en
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test unmoved build build-swift build-kamailio build-asterisk build-tests deb test-packages demo test test-unit test-sockets \
     test-abi test-e2e e2e-together e2e-alone suites-alone test-kamailio kamailio-trixie kamailio-sid stores-trixie \
-    test-phones test-asterisk asterisk-together asterisk-alone test-docs demo-asterisk demo-gateway demo-nodes docs install install-common install-kamailio uninstall bench proof load function-order fuzz format lint clean
+    test-phones test-asterisk asterisk-together asterisk-alone test-docs demo-asterisk demo-gateway demo-nodes docs \
+    install install-common install-kamailio uninstall bench proof load function-order fuzz format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
