@@ -238,8 +238,8 @@ def test_messages_survive_a_google_that_closes_after_each_answer(provider, make_
         taken.append(stream)
         peer.accept(stream)
     engine = google(provider, make_engine, simulator, tmp_path, once)
-    ends = collections.Counter(outcome for outcome, _, _ in send(engine, "fcm", event="chat", count=40))
-    assert ends == {"accepted": 40}
+    ends = collections.Counter((outcome, reason) for outcome, reason, _ in send(engine, "fcm", event="chat", count=40))
+    assert ends == {("accepted", ""): 40}
     assert len(taken) == 40
 
 
