@@ -34,6 +34,9 @@ PROGRAM = ("unshare", "-m", "sh", "-c", IN_ROOT, KAMAILIO_ROOT, ROOT) if KAMAILI
 CALLS = pathlib.Path(__file__).parent / "calls.cfg"
 NODES = pathlib.Path(__file__).parent / "nodes.cfg"
 
+# Seconds within which happens what waits for no timer: the shortest one is that of a silent phone, 0.3.
+AT_ONCE = 0.25
+
 
 ENGINE_TIMEOUT = 3000
 """engine_timeout: with the 100 ms that are shipped, a request goes on without push when the machine has much else to do,

@@ -4,9 +4,8 @@
 import pytest
 
 from phones import rfc8599_apns, rfc8599_fcm
-from servers import CALLS, stopped, wait_until
+from servers import AT_ONCE, CALLS, stopped, wait_until
 
-AT_ONCE = 0.15
 """Seconds; the shortest timer that could be at fault is tm's T1 of 500 ms."""
 
 

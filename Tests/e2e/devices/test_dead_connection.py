@@ -4,8 +4,7 @@
 import pytest
 
 from phones import rfc8599_apns, rfc8599_fcm
-
-AT_ONCE = 0.1
+from servers import AT_ONCE
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +71,7 @@ def test_with_a_refused_push_the_caller_hears_it_at_once(refusing, wire, transpo
     ended = phone.endpoint.wait_data()
     phone.endpoint.reset()
     assert call.wait_final().status == 480
-    assert call.final.at - ended < 0.15
+    assert call.final.at - ended < AT_ONCE
     refusing.wait_log(f"ASLEEP {phone.user}")
 
 

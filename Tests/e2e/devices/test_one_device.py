@@ -6,6 +6,7 @@ import time
 import pytest
 
 from phones import mpush_android, no_push, rfc8599_fcm
+from servers import AT_ONCE
 
 STREAMS = pytest.mark.parametrize("transport", ["tcp", "tls"])
 ALL = pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
@@ -93,11 +94,11 @@ def test_another_contact_over_a_new_socket(server, wire, rung, transport):
     second.answers["INVITE"] = (180,)
     registered = second.register()
     invite = second.wait_request("INVITE")
-    assert invite.at - registered.at < 0.1
+    assert invite.at - registered.at < AT_ONCE
     call.wait_status(180)
     second.answer(invite, 486)
     assert call.wait_final().status == 486
-    assert call.final.at - second.endpoint.messages[-2].at < 0.2
+    assert call.final.at - second.endpoint.messages[-2].at < AT_ONCE
     if transport != "udp":
         first.wait_request("CANCEL")
 
@@ -120,7 +121,7 @@ def test_a_flow_switch(server, wire, rung, transport):
     call, first, _ = rung(f"flow-{transport}", transport)
     second = switch_flow(wire, first)
     registered = second.register()
-    assert second.wait_request("INVITE").at - registered.at < 0.1
+    assert second.wait_request("INVITE").at - registered.at < AT_ONCE
     call.wait_status(200)
     assert len(second.requests("INVITE")) == 1
 
@@ -141,7 +142,7 @@ def test_the_same_datagram_again_until_something_was_heard(server, rung):
     refreshed = phone.register()
     again = phone.wait_request("INVITE", count=2)
     assert again.text == first.text
-    assert again.at - refreshed.at < 0.1, "that was tm's own retransmission"
+    assert again.at - refreshed.at < AT_ONCE, "that was tm's own retransmission"
     phone.answer(first, 100)
     time.sleep(0.1)
     count = len(phone.received("INVITE"))
@@ -184,7 +185,7 @@ def test_its_486_ends_the_call_at_once(server, wire, rung, transport):
     second.answers["INVITE"] = (486,)
     second.register()
     busy = call.wait_status(486)
-    assert busy.at - second.wait_request("INVITE").at < 0.2
+    assert busy.at - second.wait_request("INVITE").at < AT_ONCE
     server.wait_none_held()
 
 
@@ -198,7 +199,7 @@ def test_its_call_can_be_cancelled(server, wire, rung, transport):
     call.wait_status(180)
     at = call.cancel()
     assert call.wait_final().status == 487
-    assert call.final.at - at < 0.2
+    assert call.final.at - at < AT_ONCE
     assert len(second.requests("CANCEL")) == 1
 
 

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from phones import rfc8599_fcm
+from servers import AT_ONCE
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +35,10 @@ def test_a_suspended_app_is_pushed_and_rings_where_it_registers_next(server, wir
     phone = suspended(transport, "suspended")
     call = wire.call(server, phone.user)
     pushed = simulator.wait_event(phone.push.token, "call")
-    assert 0.29 < pushed - call.sent_at < 0.6
+    assert 0.29 < pushed - call.sent_at < 0.9
     woken = wire.again(phone)
     registered = woken.register()
-    assert woken.wait_request("INVITE").at - registered.at < 0.1
+    assert woken.wait_request("INVITE").at - registered.at < AT_ONCE
     call.wait_status(200)
     # What the app finds in its old socket is a call and its end.
     phone.answers["INVITE"] = (180,)
@@ -129,7 +130,7 @@ def test_with_0_the_app_is_rung_and_pushed_at_once(make_server, wire, simulator,
     phone = suspended("tcp", "at-once", server)
     call = wire.call(server, phone.user)
     pushed = simulator.wait_event(phone.push.token, "call")
-    assert pushed - call.sent_at < 0.25
+    assert pushed - call.sent_at < AT_ONCE
     woken = wire.again(phone)
     woken.register()
     call.wait_status(200)
@@ -176,7 +177,7 @@ def test_it_may_be_silent_once_it_is_tried(server, wire, simulator):
     desk.answer(ringing, 486)
     tried = app.endpoint.wait_data()
     pushed = simulator.wait_event(app.push.token, "call")
-    assert 0.29 < pushed - tried < 0.6
+    assert 0.29 < pushed - tried < 0.9
     woken = wire.again(app)
     woken.register()
     call.wait_status(200)
@@ -188,7 +189,7 @@ def test_a_contact_that_is_tried_later_over_a_dead_connection_is_pushed_at_once(
     desk.answer(ringing, 486)
     ended = app.endpoint.wait_data()
     app.endpoint.reset()
-    assert simulator.wait_event(app.push.token, "call") - ended < 0.1
+    assert simulator.wait_event(app.push.token, "call") - ended < AT_ONCE
     woken = wire.again(app)
     woken.register()
     call.wait_status(200)

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from phones import DIALECTS, rfc8599_apns, rfc8599_fcm
-from servers import CALLS
+from servers import AT_ONCE, CALLS
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +234,7 @@ def test_asked_to_a_late_phone_rings_beside_voicemail(server, wire, voicemail, a
     late.answers["INVITE"] = (180,)
     registered = late.register()
     ringing = late.wait_request("INVITE")
-    assert ringing.at - registered.at < 0.1
+    assert ringing.at - registered.at < AT_ONCE
     call.wait_status(180)
     time.sleep(0.2)
     assert late.requests("CANCEL") == [] and call.final is None
