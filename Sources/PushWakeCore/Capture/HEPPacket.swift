@@ -126,3 +126,22 @@ public struct HEPPacket: Equatable, Sendable {
         }
     }
 }
+
+/// Wall time of steps that a clock of milliseconds has timed, in their order: the two clocks are read one after the other,
+/// and what the scheduler puts in between must not set a later step before an earlier one.
+public struct CaptureClock: Sendable {
+    /// Differences up to this, in microseconds, come from the reading; from there on the clock was set.
+    public static let leastCorrection: Int64 = 20_000
+
+    private var offset: Int64?
+
+    public init() {}
+
+    /// What to add to a monotonic time to get microseconds since 1970; both clocks in microseconds, as read now.
+    public mutating func offset(wall: Int64, monotonic: Int64) -> Int64 {
+        let read = wall &- monotonic
+        if let offset, (read &- offset).magnitude < Self.leastCorrection.magnitude { return offset }
+        offset = read
+        return read
+    }
+}

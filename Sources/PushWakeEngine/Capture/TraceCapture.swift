@@ -27,6 +27,7 @@ final class TraceCapture: TurnEnding {
     private let loop: Loop
     private let link: CaptureLink
     private var changed: [TraceID] = []
+    private var clock = CaptureClock()
 
     /// Follows the traces of `traces` from now on.
     init(_ source: Source, of traces: TraceRing, loop: Loop, log: EngineLog) throws(TLSError) {
@@ -57,13 +58,13 @@ final class TraceCapture: TurnEnding {
     func turnEnds() {
         let ids = changed
         changed = []
-        let clocks = SystemClock.wallMicroseconds() &- SystemClock.monotonicMilliseconds() &* 1000
+        let offset = clock.offset(wall: SystemClock.wallMicroseconds(), monotonic: SystemClock.monotonicMicroseconds())
         for id in ids {
             guard let (trace, steps) = traces.takeNewSteps(id) else { continue }
             for step in steps {
                 link.send(
                     HEPPacket(
-                        time: clocks &+ step.time &* 1000 &+ Int64(step.order), agent: source.agent,
+                        time: offset &+ step.time &* 1000 &+ Int64(step.order), agent: source.agent,
                         correlationID: trace.callID, line: step.line(of: trace), json: step.json(of: trace)))
             }
         }

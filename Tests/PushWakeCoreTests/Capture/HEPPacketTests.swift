@@ -98,3 +98,20 @@ private func packet(id: String = "call@pbx", line: String = "phone 1 rings", jso
         #expect(Chunk.all(packet.bytes(from: four, to: six, isUDP: true)) != nil)
     }
 }
+
+@Suite struct `The clock of a capture` {
+    @Test func `keeps the order of steps whatever comes between two readings`() {
+        var clock = CaptureClock()
+        let first = clock.offset(wall: 1_790_000_000_000_000, monotonic: 5_000_000)
+        #expect(first == 1_789_999_995_000_000)
+        #expect(clock.offset(wall: 1_790_000_000_010_000, monotonic: 5_010_072) == first)
+        #expect(clock.offset(wall: 1_790_000_000_030_900, monotonic: 5_030_000) == first)
+    }
+
+    @Test func `follows a clock that is set`() {
+        var clock = CaptureClock()
+        _ = clock.offset(wall: 1_790_000_000_000_000, monotonic: 5_000_000)
+        #expect(clock.offset(wall: 1_790_000_003_000_000, monotonic: 6_000_000) == 1_789_999_997_000_000)
+        #expect(clock.offset(wall: 12, monotonic: 7_000_000) == -6_999_988)
+    }
+}
