@@ -137,7 +137,8 @@ ALONE    := suites-alone e2e-alone asterisk-alone kamailio-trixie-alone stores-t
 SOCKET_SUITES := $(addprefix suite-,$(addsuffix -together,Engine-A-D Engine-E-Z Store Transport Simulator))
 TOGETHER += $(SOCKET_SUITES)
 
-RUN_SUITES := .build/debug/PushWakePackageTests.xctest --testing-library swift-testing --quiet --filter
+# The slowest suite takes four minutes and the slowest test one, on a busy machine.
+RUN_SUITES := timeout -k 10 900 .build/debug/PushWakePackageTests.xctest --testing-library swift-testing --quiet --filter
 
 test-unit: suite-Core suite-Fuzz ## Swift tests without sockets, files and waiting
 
@@ -174,7 +175,7 @@ test-e2e: ## real Kamailio, SIPp and the simulator (needs build)
 	@$(SIDE_BY_SIDE) e2e-together -- e2e-alone
 
 # Arguments: a name for what failed; what stands before the command; arguments and tests.
-PYTEST = $(PYTHON) -m pytest -q -o cache_dir=$(CURDIR)/.build/pytest/$(1)
+PYTEST = $(PYTHON) -m pytest -q --timeout 240 -o cache_dir=$(CURDIR)/.build/pytest/$(1)
 FAILED = .build/pytest/$(1)/v/cache/lastfailed
 TESTS_FAILED := 1
 define first-run

@@ -13,10 +13,21 @@ final class ValkeyCluster: @unchecked Sendable {
 
     init(withReplicas: Bool) {
         servers = (0..<(withReplicas ? 6 : 3)).map { _ in ValkeyServer(nodeTimeout: 800) }
-        let places = servers.map { "127.0.0.1:\($0.port)@\($0.busPort)" }.joined(separator: " ")
+        // As `redis-cli --cluster create` does, which waits for ever when a greeting is lost.
+        let slots = ["0 5460", "5461 10922", "10923 16383"]
         do {
-            try servers[0].run("--cluster create \(places) --cluster-replicas \(withReplicas ? 1 : 0) --cluster-yes")
-            let end = SystemClock.monotonicMilliseconds() + 20_000
+            for (number, server) in servers.enumerated() {
+                try server.run("cluster set-config-epoch \(number + 1)")
+                if number < slots.count { try server.run("cluster addslotsrange \(slots[number])") }
+            }
+            let end = SystemClock.monotonicMilliseconds() + 40_000
+            while try !haveMet() {
+                guard SystemClock.monotonicMilliseconds() < end else { fatalError("nodes do not find each other") }
+                SystemClock.wait(milliseconds: 50)
+            }
+            for (master, replica) in zip(servers, servers.dropFirst(slots.count)) {
+                try replica.run("cluster replicate \(master.clusterID)")
+            }
             while try !servers.allSatisfy({ try $0.output("cluster info").contains("cluster_state:ok") })
                 || withReplicas
                     && servers.filter({ try $0.output("info replication").contains("link_status:up") }).count < 3
@@ -27,6 +38,19 @@ final class ValkeyCluster: @unchecked Sendable {
         } catch {
             fatalError("no cluster: \(error)")
         }
+    }
+
+    /// Whether each node knows all; those that it does not are greeted.
+    private func haveMet() throws -> Bool {
+        var allKnown = true
+        for server in servers {
+            let known = try server.output("cluster nodes")
+            allKnown = allKnown && known.split(separator: "\n").count == servers.count && !known.contains("handshake")
+            for other in servers where !known.contains(":\(other.port)@") {
+                try server.run("cluster meet 127.0.0.1 \(other.port) \(other.busPort)")
+            }
+        }
+        return allKnown
     }
 
     /// The first node is away.

@@ -448,13 +448,14 @@ extension ValkeyServer {
     /// One command by the server's own tool.
     func run(_ command: String) throws { _ = try output(command) }
 
-    /// What that tool prints.
+    /// What that tool prints in at most 20 s.
     func output(_ command: String) throws -> String {
         let done = directory + "/done"
         unlink(done)
         let shell = try ChildProcess.start(
-            "/bin/sh", arguments: ["-c", "redis-cli -s \(socket) \(command) >\(done).part; mv \(done).part \(done)"])
-        let end = SystemClock.monotonicMilliseconds() + 20_000
+            "/bin/sh",
+            arguments: ["-c", "timeout 20 redis-cli -s \(socket) \(command) >\(done).part; mv \(done).part \(done)"])
+        let end = SystemClock.monotonicMilliseconds() + 25_000
         while Glibc.access(done, F_OK) != 0, SystemClock.monotonicMilliseconds() < end {
             SystemClock.wait(milliseconds: 5)
         }

@@ -61,7 +61,7 @@ class Valkey:
     def run(self, *words):
         secure = ["--tls", "--cacert", str(self.with_tls)] if self.with_tls else []
         done = subprocess.run(["redis-cli", "-h", "127.0.0.1", "-p", str(self.port), *secure, *map(str, words)],
-                              capture_output=True, text=True, check=True,
+                              capture_output=True, text=True, check=True, timeout=30,
                               env={**os.environ, **({"REDISCLI_AUTH": self.password} if self.password else {})})
         return done.stdout.strip()
 
@@ -100,13 +100,30 @@ class Cluster:
                                        self.NODE_TIMEOUT, "--cluster-require-full-coverage", "no", *arguments, **options))
 
     def start(self):
-        for server in self.servers:
+        # As `redis-cli --cluster create` does, which waits for ever when a greeting is lost.
+        for number, server in enumerate(self.servers):
             server.start()
-        places = [f"127.0.0.1:{server.port}@{server.arguments[3]}" for server in self.servers]
-        self.servers[0].run("--cluster", "create", *places, "--cluster-replicas", 1, "--cluster-yes")
+            server.run("cluster", "set-config-epoch", number + 1)
+        masters, replicas = self.servers[:3], self.servers[3:]
+        for master, slots in zip(masters, ((0, 5460), (5461, 10_922), (10_923, 16_383))):
+            master.run("cluster", "addslotsrange", *slots)
+        wait_until("all nodes know each other", self._have_met, 30)
+        for master, replica in zip(masters, replicas):
+            replica.run("cluster", "replicate", master.run("cluster", "myid"))
         wait_until("the cluster stands", lambda: all("cluster_state:ok" in s.run("cluster", "info") for s in self.servers), 20)
         wait_until("replicas follow", lambda: sum("link_status:up" in s.run("info", "replication") for s in self.servers) == 3, 20)
         return self
+
+    def _have_met(self):
+        """Whether each node knows all; those that it does not are greeted."""
+        all_known = True
+        for server in self.servers:
+            known = server.run("cluster", "nodes")
+            all_known = all_known and known.count("\n") + 1 == len(self.servers) and "handshake" not in known
+            for other in self.servers:
+                if f":{other.port}@" not in known:
+                    server.run("cluster", "meet", "127.0.0.1", other.port, other.arguments[3])
+        return all_known
 
     @property
     def url(self):
