@@ -30,6 +30,7 @@ awk '
             sub(/lookup\("location"/, "pushwake_lookup(\"location\"", line)
         }
     }
+    line ~ /^[ \t]*modparam\("acc", "log_missed_flag", FLT_ACCMISSED\)/ { misses = 1 }
     line ~ /^[ \t]*request_route[ \t]*\{/ && !settings {
         settings = 1
         print "# ----- pushwake params -----"
@@ -37,6 +38,10 @@ awk '
         print "modparam(\"usrloc\", \"handle_lost_tcp\", 0)"
         print "modparam(\"registrar\", \"contact_max_size\", 1023)"
         print "modparam(\"registrar\", \"gruu_enabled\", 0)"
+        if (misses) {
+            print "# route[LOCATION] sets the flag for missed calls after the lookup, when acc has looked at the call already"
+            print "modparam(\"acc\", \"acc_prepare_flag\", FLT_ACC)"
+        }
         print "# route[RELAY] arms its routes for calls that wait for a phone, too"
         print "modparam(\"pushwake\", \"lookup_goes_on\", 1)"
         print "import_file \"pushwake.cfg\""

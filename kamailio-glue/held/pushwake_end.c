@@ -224,6 +224,19 @@ static int best_answer(tm_cell_t *t, int blind)
 	return best;
 }
 
+/* tm's failure_reply_mode 1 and 2 drop the answers when a failure_route has run, and a callback of ours counts as one to tm.
+ * Where the script has none of its own for the chosen branch, they are dropped only if a branch was added. */
+static void keep_answers(const tm_cell_t *t, const pw_hold_t *hold)
+{
+	int picked = pw.tm.t_get_picked_branch();
+
+	if(pw.failure_reply_mode != NULL && pw.drop_replies != NULL
+			&& (*pw.failure_reply_mode == 1 || *pw.failure_reply_mode == 2) && picked >= 0
+			&& (picked == hold->blind || t->uac[picked].on_failure == 0)) {
+		pw.drop_replies(3);
+	}
+}
+
 /* Runs under the reply lock, when the blind branch was the last to end: its timer fired
  * because no engine said anything, or a message shall be accepted although nobody came. */
 void pw_unanswered(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code)
@@ -231,6 +244,7 @@ void pw_unanswered(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *req, int code)
 	int best, route, i, branches = t->nr_of_outgoings;
 	flag_t flags;
 
+	keep_answers(t, hold);
 	if(hold->cancelled || (t->flags & T_CANCELED) || pw.tm.t_get_picked_branch() != hold->blind
 			|| (code != 408 && hold->failure_status >= 300)) {
 		return;

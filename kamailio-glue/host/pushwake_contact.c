@@ -4,9 +4,8 @@
  */
 #include "pushwake_contact.h"
 
-#include <string.h>
-
 #include <stdio.h>
+#include <string.h>
 
 #include "core/cfg/cfg_ctx.h"
 #include "core/hashes.h"
@@ -101,11 +100,46 @@ static size_t text_size(const ucontact_t *c)
 		   + c->user_agent.len + c->callid.len + 7;
 }
 
+/* The far end of an open connection; 0 when it is gone. */
+static int connection_of(const pw_contact_t *c, struct receive_info *out)
+{
+#ifdef USE_TCP
+	struct tcp_connection *connection;
+	int open;
+
+	if(c->tcpconn_id > 0) {
+		connection = tcpconn_get(c->tcpconn_id, 0, 0, 0, 0);
+		if(connection != NULL) {
+			open = connection->state == S_CONN_OK;
+			if(open && out != NULL) {
+				*out = connection->rcv;
+			}
+			tcpconn_put(connection);
+			return open;
+		}
+	}
+#endif
+	return 0;
+}
+
+/* It registered from the far end of the connection that has this number now. */
+static int is_its_connection(const pw_contact_t *c)
+{
+	const str *from = c->received.len > 0 ? &c->received : &c->uri;
+	struct receive_info far;
+	struct ip_addr *ip;
+	sip_uri_t uri;
+
+	return connection_of(c, &far) && parse_uri(from->s, from->len, &uri) == 0 && uri.port_no == far.src_port
+		   && (ip = str2ipx(&uri.host)) != NULL && ip_addr_cmp(ip, &far.src_ip);
+}
+
 /* Its connection is another node's, where nodes share the table. In that mode usrloc also keeps the number beyond a
  * restart, though the count begins anew: somebody else may have it now. */
-static int is_connection_known(const ucontact_t *c)
+static int is_connection_known(const ucontact_t *from, const pw_contact_t *c)
 {
-	return c->server_id == server_id && (pw.usrloc.db_mode != DB_ONLY || c->last_modified > up_since);
+	return from->server_id == server_id
+		   && (pw.usrloc.db_mode != DB_ONLY || from->last_modified > up_since || is_its_connection(c));
 }
 
 static void copy_contact(pw_contact_t *to, const ucontact_t *from, char **at)
@@ -123,7 +157,8 @@ static void copy_contact(pw_contact_t *to, const ucontact_t *from, char **at)
 	to->reg_id = from->reg_id;
 	to->methods = from->methods;
 	to->flow[0] = '\0';
-	to->tcpconn_id = is_connection_known(from) ? from->tcpconn_id : -1;
+	to->tcpconn_id = from->tcpconn_id;
+	to->tcpconn_id = is_connection_known(from, to) ? from->tcpconn_id : -1;
 	to->sock = from->server_id == server_id ? from->sock : NULL;
 	to->expires = from->expires;
 	to->modified = from->last_modified;
@@ -213,28 +248,6 @@ void pw_contacts_keep(pw_contacts_t *list, str *callid, int cseq)
 		}
 	}
 	list->n = n;
-}
-
-/* The far end of an open connection; 0 when it is gone. */
-static int connection_of(const pw_contact_t *c, struct receive_info *out)
-{
-#ifdef USE_TCP
-	struct tcp_connection *connection;
-	int open;
-
-	if(c->tcpconn_id > 0) {
-		connection = tcpconn_get(c->tcpconn_id, 0, 0, 0, 0);
-		if(connection != NULL) {
-			open = connection->state == S_CONN_OK;
-			if(open && out != NULL) {
-				*out = connection->rcv;
-			}
-			tcpconn_put(connection);
-			return open;
-		}
-	}
-#endif
-	return 0;
 }
 
 static int needs_connection(const pw_contact_t *c)

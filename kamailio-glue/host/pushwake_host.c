@@ -56,6 +56,8 @@ int pw_bind_modules(void)
 	pw.send_buffer = symbol_beside(load_tm_f, "send_pr_buffer");
 	pw.contacts_avp = symbol_beside(load_tm_f, "contacts_avp");
 	pw.contact_flows_avp = symbol_beside(load_tm_f, "contact_flows_avp");
+	pw.failure_reply_mode = symbol_beside(load_tm_f, "failure_reply_mode");
+	pw.drop_replies = symbol_beside(load_tm_f, "t_drop_replies");
 	pw.method_filtering = symbol_beside(bind_registrar_f, "method_filtering");
 	pw.path_check_local = symbol_beside(bind_registrar_f, "path_check_local");
 	pw.registrar_reply = symbol_beside(bind_registrar_f, "reg_send_reply");

@@ -117,6 +117,8 @@ typedef struct pw_binds {
 	int (*send_buffer)(struct retr_buf *rb, void *buf, int len);
 	str *contacts_avp;                    /* tm: its parameters of these names, for serial forking */
 	str *contact_flows_avp;
+	int *failure_reply_mode;              /* tm: its parameter of this name */
+	void (*drop_replies)(int mode);       /* tm: another one, for the failure that is looked at */
 	int (*registrar_reply)(sip_msg_t *m); /* registrar: replies as plain save() would */
 	int *registrar_error;                 /* registrar: rerrno */
 	int *method_filtering;                /* registrar: its parameters of these names */

@@ -221,14 +221,19 @@ def test_a_contact_that_is_removed_by_hand_is_pushed_no_more(nodes, wire):
     wait_until("its binding is gone", lambda: "by hand" in b.rpc("pushwake.list", "mallory"))
 
 
-def test_after_a_restart_the_connection_of_a_sleeper_is_nobody_elses(make_kamailio, wire, simulator, tmp_path):
-    """usrloc keeps the number of the connection, and the count of connections begins anew."""
+def with_database(make_kamailio, path):
+    """A Kamailio alone whose location table is this database and nothing else."""
     lines = "\n".join(f'modparam("usrloc", {setting})' for setting in (
-        f'"db_url", "sqlite:///{database(tmp_path)}"', '"db_mode", 3', '"handle_lost_tcp", 0'))
+        f'"db_url", "sqlite:///{path}"', '"db_mode", 3', '"handle_lost_tcp", 0'))
     server = make_kamailio(wake_timeout=6)
     server.template = server.template.replace("request_route {\n", f'loadmodule "db_sqlite.so"\n{lines}\nrequest_route {{\n', 1)
     server.set_up()
-    server.start().wait_engine()
+    return server.start().wait_engine()
+
+
+def test_after_a_restart_the_connection_of_a_sleeper_is_nobody_elses(make_kamailio, wire, simulator, tmp_path):
+    """usrloc keeps the number of the connection, and the count of connections begins anew."""
+    server = with_database(make_kamailio, database(tmp_path))
     phone = wire.phone(server, "anna", "tcp", rfc8599_fcm())
     phone.parameters = ";reg-id=1"
     phone.register(600, None, "Supported: outbound, path")
@@ -249,6 +254,21 @@ def test_after_a_restart_the_connection_of_a_sleeper_is_nobody_elses(make_kamail
     woken.wait_request("INVITE")
     call.wait_status(200)
     assert [other.requests("INVITE") for other in others] == [[], []]
+
+
+def test_who_registers_in_the_second_of_the_start_is_rung_over_its_connection(make_kamailio, wire, simulator, tmp_path):
+    """Its contact may be of before by its time, and not by where it came from."""
+    path = database(tmp_path)
+    server = with_database(make_kamailio, path)
+    phone = wire.phone(server, "anna", "tcp", rfc8599_fcm())
+    phone.register()
+    with contextlib.closing(sqlite3.connect(path)) as table:
+        table.execute("UPDATE location SET last_modified = last_modified - 0.001")  # days
+        table.commit()
+    call = wire.call(server, "anna")
+    phone.wait_request("INVITE")
+    call.wait_status(200)
+    assert simulator.calls(phone.push.token) == []
 
 
 def test_who_has_no_server_id_is_told_so(make_kamailio):

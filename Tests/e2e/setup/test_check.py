@@ -212,6 +212,11 @@ PLACES = {
     "dialog": ([("case 1:  t_relay(); exit;", "case 1:  dlg_manage(); t_relay(); exit;")], "dlg_manage", "dlg_manage() comes after"),
     "accounting": ([('modparam("pushwake", "wake_timeout", 30)', 'modparam("acc", "log_flag", 1)\nmodparam("pushwake", "wake_timeout", 30)'),
                     ("case 1:  t_relay(); exit;", "case 1:  setflag(1); t_relay(); exit;")], "setflag", "setflag(1) comes after"),
+    "missed calls": ([('modparam("pushwake", "wake_timeout", 30)',
+                       'modparam("acc", "log_flag", 1)\nmodparam("acc", "log_missed_flag", 2)\nmodparam("pushwake", "wake_timeout", 30)'),
+                      ("if (is_method(\"INVITE\")) { record_route(); }", "if (is_method(\"INVITE\")) { record_route(); setflag(1); }"),
+                      ("case 1:  t_relay(); exit;", "case 1:  setflag(2); t_relay(); exit;")],
+                     "setflag(2)", 'so acc does not record as missed what a failure_route takes elsewhere; set it before, or modparam("acc", "acc_prepare_flag", 1)'),
     "flags": ([('pushwake_save("location")', 'pushwake_save("location", "quiet")')], "pushwake_save", 'flags "quiet" are no number; write 4 or 0x04'),
     "a third parameter": ([('pushwake_save("location")', 'pushwake_save("location", "0x04", "$tu")')], "pushwake_save", "no third parameter"),
     "tsilo": ([('pushwake_save("location")', 'pushwake_save("location"); ts_append("location", "$tu")')], "ts_append", "ts_append() of tsilo is not needed"),
@@ -252,6 +257,12 @@ def test_what_is_armed_inside_of_calls_only_is_late_too(script):
     inside = ("if (loose_route()) { t_relay(); exit; }", "if (loose_route()) { route(RELAY); exit; }")
     done = check(script(*PLACES["late"][0], inside))
     assert 't_on_failure("BUSY") comes after' in done.stdout and 't_on_branch("PHONE") comes after' in done.stdout
+
+
+def test_a_flag_for_missed_calls_that_comes_late_is_well_if_acc_has_prepared(script):
+    more = ('modparam("acc", "log_missed_flag", 2)', 'modparam("acc", "log_missed_flag", 2)\nmodparam("acc", "acc_prepare_flag", 1)')
+    done = check(script(*PLACES["missed calls"][0], more))
+    assert done.returncode == 0, done.stdout
 
 
 def test_conditions_and_includes_are_followed(script, tmp_path):

@@ -16,13 +16,15 @@ public struct KamailioInspection {
     private var way = Way()
     private var late: Set<String> = []
     private var stepsLeft = 100_000
+    /// What the script arms after `pushwake_lookup()` counts for held requests, too.
+    private var goesOn = false
 
     /// What the way through the request route has armed, and the function that has made a transaction of its request.
     private struct Way {
         var armed: Set<String> = []
         var transaction: String?
-        /// A flag of acc is set.
-        var isAccounted = false
+        /// Flags of acc that are set before that.
+        var flags: Set<String> = []
     }
 
     /// All findings, in no certain order. `file` is named where there is no line.
@@ -210,7 +212,7 @@ public struct KamailioInspection {
     // MARK: The way of a request
 
     private mutating func inspectOrder() {
-        guard value("pushwake", "lookup_goes_on").map({ $0.value == "0" }) ?? true else { return }
+        goesOn = value("pushwake", "lookup_goes_on").map { $0.value != "0" } ?? false
         walk("request_route", depth: 0)
     }
 
@@ -248,7 +250,7 @@ public struct KamailioInspection {
         case "pushwake_lookup", "pushwake_lookup_upstream": way.transaction = "pushwake_lookup()"
         case "pushwake_in_dialog": way.transaction = "pushwake_in_dialog()"
         case "t_on_branch", "t_on_reply", "t_on_failure":
-            guard let route = arguments.first else { return }
+            guard !goesOn, let route = arguments.first else { return }
             let what = "\(name)(\"\(route)\")"
             guard let function = way.transaction else {
                 way.armed.insert(what)
@@ -261,7 +263,7 @@ public struct KamailioInspection {
                 )
             }
         case "dlg_manage":
-            guard way.transaction == "pushwake_lookup()", late.insert(name).inserted else { return }
+            guard !goesOn, way.transaction == "pushwake_lookup()", late.insert(name).inserted else { return }
             add(
                 location,
                 "dlg_manage() comes after pushwake_lookup(): the dialog of a phone that joins late would not be found again, and never end; call it before"
@@ -273,20 +275,29 @@ public struct KamailioInspection {
 
     /// acc looks at its flags when the transaction is made, which is in `pushwake_lookup()` or `pushwake_in_dialog()`.
     private mutating func accountingFlag(_ flag: String, _ location: KamailioConfiguration.Location) {
-        guard
-            configuration.parameters.contains(where: {
-                $0.isOf("acc") && $0.name.hasSuffix("_flag") && $0.value == flag
-            })
-        else { return }
+        guard isFlag(flag, "_flag") else { return }
         guard let function = way.transaction else {
-            way.isAccounted = true
+            way.flags.insert(flag)
             return
         }
-        if !way.isAccounted, late.insert("setflag").inserted {
+        if way.flags.isEmpty, late.insert("setflag").inserted {
             add(
                 location,
                 "setflag(\(flag)) comes after \(function), and no flag of acc before it, so acc writes nothing about requests to users with push; set one of its flags before"
             )
+        } else if let before = way.flags.min(), isFlag(flag, "missed_flag"),
+            !way.flags.contains(where: { isFlag($0, "missed_flag") || isFlag($0, "acc_prepare_flag") }),
+            late.insert("setflag").inserted
+        {
+            add(
+                location,
+                "setflag(\(flag)) comes after \(function), so acc does not record as missed what a failure_route takes elsewhere; set it before, or modparam(\"acc\", \"acc_prepare_flag\", \(before))"
+            )
         }
+    }
+
+    /// Whether acc has this flag in a parameter whose name ends like this.
+    private func isFlag(_ flag: String, _ suffix: String) -> Bool {
+        configuration.parameters.contains { $0.isOf("acc") && $0.name.hasSuffix(suffix) && $0.value == flag }
     }
 }
