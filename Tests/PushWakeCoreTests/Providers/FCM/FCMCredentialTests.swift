@@ -85,7 +85,8 @@ import Testing
         #expect(
             actions == [
                 .fetch, .backOff(until: start + 500, reason: "HTTP 503"), .fetch,
-                .backOff(until: start + 1500, reason: "HTTP 503"), .fetch, .backOff(until: start + 21_500, reason: "busy"),
+                .backOff(until: start + 1500, reason: "HTTP 503"), .fetch,
+                .backOff(until: start + 21_500, reason: "busy"),
             ])
     }
 
@@ -94,7 +95,8 @@ import Testing
         for after in [Int64(60_000), 3_600_000, .max] {
             _ = credential.authorization(now: start)
             credential.fetchFailed(reason: "HTTP 503", after: after, now: start, random: 0)
-            #expect(credential.authorization(now: start + 59_999) == .backOff(until: start + 60_000, reason: "HTTP 503"))
+            let backOff = FCMCredential.Action.backOff(until: start + 60_000, reason: "HTTP 503")
+            #expect(credential.authorization(now: start + 59_999) == backOff)
             #expect(credential.authorization(now: start + 60_000) == .fetch)
             credential = FCMCredential()
         }
