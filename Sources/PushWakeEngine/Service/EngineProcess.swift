@@ -2,6 +2,7 @@
 
 internal import PushWakeClient
 public import PushWakeCore
+internal import PushWakeStore
 internal import PushWakeSystem
 
 /// The whole life of an engine's process: settings in, log out, until it is told to end.
@@ -15,6 +16,7 @@ public enum EngineProcess {
     /// `source` is where the settings came from, to be read again when the engine is told to.
     public static func run(_ settings: Settings, isSupervised: Bool, source: SettingsSource? = nil) -> Bool {
         Signals.ignoreFailedWrites()
+        SQLiteLibrary.countNoMemory()
         var settings = settings
         if isSupervised {
             ChildProcess.leaveInheritance()

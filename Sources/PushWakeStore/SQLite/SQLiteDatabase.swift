@@ -4,6 +4,13 @@ import CSQLite
 import Glibc
 internal import PushWakeSystem
 
+/// SQLite as a whole process has it.
+public enum SQLiteLibrary {
+    /// No count of the memory in use, which takes a lock twice for each piece and which nobody asks for. Before the first use
+    /// of SQLite and of threads, in a process that is the engine's alone.
+    public static func countNoMemory() { _ = csqlite_count_no_memory() }
+}
+
 /// One connection to a SQLite file, for one thread at a time.
 final class SQLiteDatabase {
     private let handle: OpaquePointer
