@@ -4,16 +4,24 @@
 enum IPAddressText {
     /// Four decimal numbers without leading zeros, which some readers take for octal.
     static func v4(_ text: some StringProtocol) -> UInt32? {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 4 else { return nil }
+        // By bytes: each REGISTER from another address reads two, and Characters cost ten times as much.
         var address: UInt32 = 0
-        for part in parts {
-            guard (1...3).contains(part.utf8.count), part.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
-                part.utf8.count == 1 || part.utf8.first != 0x30, let byte = UInt8(part)
-            else { return nil }
-            address = address << 8 | UInt32(byte)
+        var dots = 0
+        var number: UInt32?
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: ".") {
+                guard let part = number, dots < 3 else { return nil }
+                address = address << 8 | part
+                (number, dots) = (nil, dots + 1)
+            } else {
+                guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9"), number != 0 else { return nil }
+                let next = (number ?? 0) * 10 + UInt32(byte - UInt8(ascii: "0"))
+                guard next <= 255 else { return nil }
+                number = next
+            }
         }
-        return address
+        guard let last = number, dots == 3 else { return nil }
+        return address << 8 | last
     }
 
     /// Sixteen bytes of RFC 4291, 2.2; a zone is refused.

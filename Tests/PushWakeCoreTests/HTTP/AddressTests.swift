@@ -118,3 +118,16 @@ import Testing
         #expect(list.contains("ok.example"))
     }
 }
+
+@Suite struct `An IPv4 address` {
+    @Test(arguments: [
+        ("0.0.0.0", UInt32(0)), ("192.0.2.7", 0xC000_0207), ("255.255.255.255", .max), ("10.100.0.1", 0x0A64_0001),
+    ])
+    func `is four numbers`(_ text: String, _ address: UInt32) { #expect(IPAddressText.v4(text) == address) }
+
+    @Test(arguments: [
+        "", ".", "1", "1.2.3", "1.2.3.", ".1.2.3", "1..2.3", "1.2.3.4.", "1.2.3.4.5", "01.2.3.4", "1.2.3.00",
+        "256.1.1.1", "1.2.3.1000", "1.2.3.99999999999999999999", "1.2.3.4 ", "1.2.3.-4", "1.2.3.4a", "1.2.3.\u{0664}",
+    ])
+    func `is nothing else`(_ text: String) { #expect(IPAddressText.v4(text) == nil) }
+}
