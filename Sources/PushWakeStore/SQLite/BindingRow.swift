@@ -9,6 +9,15 @@ struct BindingRow {
         "id, kind, cseq, registered_at, expires_in, forget_at, flags, token, instance, contact, call_id, extra"
     /// One question mark per column.
     static let parameters = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+    /// Writes a row, over the one with its id if there is one. With an index over expressions, that of tokens, INSERT OR
+    /// REPLACE costs a fifth of a registration more.
+    static let writing: String = {
+        let others = columns.filter { $0 != " " }.split(separator: ",").dropFirst()
+        return """
+            INSERT INTO bindings(\(columns)) VALUES(\(parameters))
+            ON CONFLICT(id) DO UPDATE SET \(others.map { "\($0) = excluded.\($0)" }.joined(separator: ", "))
+            """
+    }()
     /// The first column after these.
     static let end: Int32 = 12
 

@@ -464,8 +464,7 @@ public final class SQLiteStore: BindingStore {
 
     private func bindingInsertion() throws(StoreError) -> SQLiteStatement {
         if let insertion { return insertion }
-        let made = try database.statement(
-            "INSERT OR REPLACE INTO bindings(\(BindingRow.columns)) VALUES(\(BindingRow.parameters))")
+        let made = try database.statement(BindingRow.writing)
         insertion = made
         return made
     }

@@ -58,30 +58,35 @@ final class UserTable {
         if let user = try find(aor) { return user }
         let uid = try counter("next_uid")
         try count("next_uid", by: 1)
-        return try add(aor, uid)
+        try add(aor, uid)
+        return User(aor: aor, uid: uid)
     }
 
-    /// The same for several, with one look at the counter.
+    /// The same for several, most of whom are new, with one look at the counter.
     func findOrAdd(_ aors: [String]) throws(StoreError) -> [User] {
-        var next: Int64?
-        var new = 0
+        let first = try counter("next_uid")
+        var next = first
         let users = try aors.map { aor throws(StoreError) in
-            if let user = try find(aor) { return user }
-            let uid = if let next { next } else { try counter("next_uid") }
-            next = uid &+ 1
-            new += 1
-            return try add(aor, uid)
+            if try add(aor, next) {
+                defer { next &+= 1 }
+                return User(aor: aor, uid: next)
+            }
+            guard let user = try find(aor) else {
+                throw StoreError.unusable("the table users is damaged; stop the engine and restore the file")
+            }
+            return user
         }
-        if new > 0 { try count("next_uid", by: new) }
+        if next != first { try count("next_uid", by: Int(clamping: next &- first)) }
         return users
     }
 
-    private func add(_ aor: String, _ uid: Int64) throws(StoreError) -> User {
-        let insertion = try database.statement("INSERT INTO users(aor, uid) VALUES(?, ?)")
+    /// False when there is one with this AoR already.
+    @discardableResult private func add(_ aor: String, _ uid: Int64) throws(StoreError) -> Bool {
+        let insertion = try database.statement("INSERT INTO users(aor, uid) VALUES(?, ?) ON CONFLICT(aor) DO NOTHING")
         try insertion.bind(1, aor)
         try insertion.bind(2, uid)
         try insertion.run()
-        return User(aor: aor, uid: uid)
+        return database.changes > 0
     }
 
     /// Number of live bindings.

@@ -48,6 +48,22 @@ import Testing
         }
     }
 
+    @Test func `numbers users who come in a group once each`() throws {
+        try withTemporaryDirectory { directory in
+            _ = try SQLiteStore(path: directory + "/bindings.db").register([makeBinding(aor: "old")], now: start)
+            let database = try SQLiteDatabase(path: directory + "/bindings.db", busyTimeout: 100)
+            let users = UserTable(database)
+            let old = try users.findOrAdd("old").slots
+            let group = try users.findOrAdd(["a", "old", "b", "a"])
+            #expect(group.map(\.aor) == ["a", "old", "b", "a"])
+            #expect(group[0].slots == group[3].slots && group[1].slots == old)
+            #expect(Set(group.map(\.slots)).count == 3)
+            #expect(try users.findOrAdd("c").slots.lowerBound > group[2].slots.lowerBound)
+            #expect(try users.findOrAdd(["old", "b"]).map(\.slots) == [old, group[2].slots])
+            #expect(try database.number("SELECT count(*) FROM users") == 4)
+        }
+    }
+
     @Test func `has its bindings after it was closed and opened again`() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/bindings.db"
