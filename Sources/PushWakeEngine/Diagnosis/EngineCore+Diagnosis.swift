@@ -84,15 +84,16 @@ extension EngineCore {
 
     /// `bob@example.com` for `bob`, `bob` for `bob@example.com`, and both for `sip:bob@example.com`.
     private func others(like aor: String, _ now: Int64) throws(StoreError) -> [String] {
+        var name = aor
         if let colon = aor.firstIndex(of: ":"), ["sip", "sips"].contains(aor[..<colon].lowercased()) {
-            let name = String(aor[aor.index(after: colon)...].prefix { $0 != ";" && $0 != "?" })
-            return try store.bindings(of: name, now: now).isEmpty ? others(like: name, now) : [name]
+            name = String(aor[aor.index(after: colon)...].prefix { $0 != ";" && $0 != "?" })
+            if try !store.bindings(of: name, now: now).isEmpty { return [name] }
         }
-        if let at = aor.lastIndex(of: "@") {
-            let user = String(aor[..<at])
+        if let at = name.lastIndex(of: "@") {
+            let user = String(name[..<at])
             return try store.bindings(of: user, now: now).isEmpty ? [] : [user]
         }
-        return try store.aors(after: "\(aor)@", limit: Self.mostOthers, now: now).filter { $0.hasPrefix("\(aor)@") }
+        return try store.aors(after: "\(name)@", limit: Self.mostOthers, now: now).filter { $0.hasPrefix("\(name)@") }
     }
 }
 

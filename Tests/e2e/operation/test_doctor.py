@@ -46,6 +46,8 @@ def test_a_user_without_a_binding_is_told_why(kamailio, actors):
     # Copied from a phone's settings or a log.
     for name in ("sip:moved@example.com", "SIPS:moved@example.com;transport=tls"):
         assert "Do: ask for the user as the registrar has it: pushwake doctor moved\n" in doctor(kamailio, name).stdout
+    # Whoever may ask must not stop the engine by asking.
+    assert "no REGISTER of sip:sip:" in doctor(kamailio, "sip:" * 5000 + "moved").stdout
 
 
 def test_a_binding_that_was_removed_is_named(kamailio, actors):
