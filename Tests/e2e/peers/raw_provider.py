@@ -40,6 +40,7 @@ class Peer:
         self.socket, self.number = connection, number
         self.buffer = b""
         self.decoder = Decoder()
+        self.is_acknowledged = False  # our SETTINGS
 
     def send(self, *parts):
         self.socket.sendall(b"".join(parts))
@@ -66,8 +67,11 @@ class Peer:
             head = self.read(9)
             made, length = Frame.parse_frame_header(memoryview(head))
             made.parse_body(memoryview(self.read(length)))
-            if isinstance(made, SettingsFrame) and "ACK" not in made.flags:
-                self.send(frame(4, flags=1))
+            if isinstance(made, SettingsFrame):
+                if "ACK" in made.flags:
+                    self.is_acknowledged = True
+                else:
+                    self.send(frame(4, flags=1))
             if isinstance(made, PingFrame) and "ACK" not in made.flags:
                 self.send(frame(6, flags=1, payload=made.opaque_data))
             yield made
