@@ -276,21 +276,23 @@ final class HTTP2ClientSession {
         return false
     }
 
+    /// False when the answer is none: no status begins with 0 (RFC 9110, 15), and nghttp2 checks only for three digits.
     fileprivate func received(
         _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, on exchange: HTTPExchange
-    ) {
+    ) -> Bool {
         if name.first == UInt8(ascii: ":") {
-            guard value.count == 3 else { return }
+            guard value.count == 3, value.first != UInt8(ascii: "0") else { return false }
             // A final answer after an informational one starts afresh (RFC 9110, 15.2).
             if exchange.response.status != 0 { exchange.response.headers.removeAll() }
             exchange.response.status = value.reduce(0) { $0 * 10 + Int($1 &- 0x30) }
-            return
+            return true
         }
         exchange.headerBytes += name.count + value.count
-        guard exchange.headerBytes <= limits.headerBytes else { return }
+        guard exchange.headerBytes <= limits.headerBytes else { return true }
         exchange.response.headers.append(
             HTTPResponse.Header(
                 name: String(decoding: name, as: UTF8.self), value: String(decoding: value, as: UTF8.self)))
+        return true
     }
 
     fileprivate func received(body bytes: UnsafeBufferPointer<UInt8>, on exchange: HTTPExchange) {
@@ -358,11 +360,12 @@ final class HTTP2ClientSession {
             guard let frame, let user else { return 0 }
             let name = UnsafeBufferPointer(start: name, count: nameCount)
             let value = UnsafeBufferPointer(start: value, count: valueCount)
+            var isGood = true
             recover(user) { session in
                 guard session.keeps(name) else { return }
-                session.withExchange(frame.pointee.hd.stream_id) { session.received(name, value, on: $0) }
+                session.withExchange(frame.pointee.hd.stream_id) { isGood = session.received(name, value, on: $0) }
             }
-            return 0
+            return isGood ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
         }
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, streamID, data, count, user in
             guard let user else { return 0 }

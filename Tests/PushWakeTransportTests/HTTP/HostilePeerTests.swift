@@ -116,6 +116,22 @@ private final class SameAnswer: RequestValidator {
         #expect(exchanges[0].response.status == 403)
     }
 
+    /// Three digits that no status begins with (RFC 9110, 15), which HTTP/1.1 takes for no answer either.
+    @Test func `that answers with an impossible status has answered nothing, and goes on`() throws {
+        let client = try HTTP2ClientSession(limits: HTTPAnswerLimits(), streamCap: 100)
+        let exchanges = ["/impossible", "/good"].map { ReadyExchange(makeRequest($0), deadline: .max) { _ in } }
+        for exchange in exchanges { _ = try client.submit(exchange, now: 0) }
+        _ = try gather { client.gather(into: $0, position: 10) }
+        // SETTINGS; HEADERS with :status 019 on stream 1 and 200 on stream 3.
+        let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+        let impossible: [UInt8] = [0, 0, 5, 1, 5, 0, 0, 0, 1, 0x08, 3] + Array("019".utf8)
+        let good: [UInt8] = [0, 0, 1, 1, 5, 0, 0, 0, 3, 0x88]
+        #expect(feed(settings + impossible + good) { client.receive($0) })
+        _ = try gather { client.gather(into: $0, position: 20) }
+        #expect(exchanges.map(\.end) == [.broken("stream ended: INTERNAL_ERROR"), .answered])
+        #expect(exchanges.map(\.response.status) == [0, 200])
+    }
+
     /// RFC 9112, 9.6: nothing is sent behind such an answer, however the option is written.
     @Test(arguments: [
         ("Connection: close", true), ("connection: Keep-Alive, Close", true),
