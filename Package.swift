@@ -15,7 +15,7 @@ let common: [SwiftSetting] = [
 let lean: [SwiftSetting] =
     common + [.unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"])]
 
-/// Of these, those that hold no `unsafe` at all: the compiler says no.
+/// Of these, those that hold no `unsafe` at all: the compiler says no. PushWakeBytes marks what it holds.
 let safe: [SwiftSetting] = lean + [.strictMemorySafety()]
 
 // The shipped files carry their own Swift runtime. The flags stay out of ordinary
@@ -79,7 +79,8 @@ let package = Package(
                 "LICENSE", "CONTRIBUTING.md",
             ],
             sources: ["Sources/CPushWake/layout.c"], publicHeadersPath: "include"),
-        .target(name: "PushWakeCore", swiftSettings: safe),
+        .target(name: "PushWakeBytes", swiftSettings: safe),
+        .target(name: "PushWakeCore", dependencies: ["PushWakeBytes"], swiftSettings: safe),
         .target(name: "PushWakeSystem", dependencies: ["PushWakeCore", "CLinux"], swiftSettings: lean),
         .target(
             name: "PushWakeTransport",
@@ -115,7 +116,8 @@ let package = Package(
             ],
             swiftSettings: common, linkerSettings: executableLinking),
         .testTarget(
-            name: "PushWakeCoreTests", dependencies: ["PushWakeCore", "PushWakeTransport"], exclude: ["Fixtures"],
+            name: "PushWakeCoreTests", dependencies: ["PushWakeBytes", "PushWakeCore", "PushWakeTransport"],
+            exclude: ["Fixtures"],
             swiftSettings: common),
         .testTarget(
             name: "PushWakeTransportTests",

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeBytes
+
 extension Span<UInt8> {
     /// Compares with a lower-case ASCII word, capitals being no different.
     @inline(__always)
@@ -51,12 +53,8 @@ extension Span<UInt8> {
         return extracting(Swift.min(Swift.max(range.lowerBound, 0), upper)..<upper)
     }
 
-    /// Copies all bytes to the end of `out`; the compiler takes many at a time.
-    public func append(to out: inout [UInt8]) {
-        out.append(addingCapacity: count) { (end: inout OutputSpan<UInt8>) in
-            for index in indices { end.append(self[index]) }
-        }
-    }
+    /// Copies all bytes to the end of `out`.
+    public func append(to out: inout [UInt8]) { out.append(copying: self) }
 
     /// Says whether any byte is one that `predicate` looks for.
     @inline(__always)

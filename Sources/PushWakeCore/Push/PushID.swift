@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeBytes
+
 /// The name of one push: 128 random bits, made by the caller, kept across its retries.
 public struct PushID: Hashable, Sendable {
     /// The first 64 bits.
@@ -20,21 +22,19 @@ public struct PushID: Hashable, Sendable {
         let second = Self.digits(of: UInt32(truncatingIfNeeded: high))
         let third = Self.digits(of: UInt32(truncatingIfNeeded: low >> 32))
         let fourth = Self.digits(of: UInt32(truncatingIfNeeded: low))
-        out.append(addingCapacity: 36) { (end: inout OutputSpan<UInt8>) in
-            Self.append(first, bytes: 0..<8, to: &end)
-            end.append(UInt8(ascii: "-"))
-            Self.append(second, bytes: 0..<4, to: &end)
-            end.append(UInt8(ascii: "-"))
-            Self.append(second, bytes: 4..<8, to: &end)
-            end.append(UInt8(ascii: "-"))
-            Self.append(third, bytes: 0..<4, to: &end)
-            end.append(UInt8(ascii: "-"))
-            Self.append(third, bytes: 4..<8, to: &end)
-            Self.append(fourth, bytes: 0..<8, to: &end)
+        // Room for a whole word behind the last four digits.
+        out.append(addingCapacity: 40) { (end: inout OutputSpan<UInt8>) in
+            let dash: UInt64 = 0x2D
+            end.append(lowest: 8, of: first)
+            end.append(lowest: 6, of: dash | (second & 0xFFFF_FFFF) << 8 | dash << 40)
+            end.append(lowest: 5, of: second >> 32 | dash << 32)
+            end.append(lowest: 5, of: (third & 0xFFFF_FFFF) | dash << 32)
+            end.append(lowest: 4, of: third >> 32)
+            end.append(lowest: 8, of: fourth)
         }
     }
 
-    /// Eight digits of 32 bits, the first in the highest byte: all at once, because every push has 32 of them.
+    /// Eight digits of 32 bits, the first in the lowest byte: all at once, because every push has 32 of them.
     @inline(__always)
     private static func digits(of value: UInt32) -> UInt64 {
         var nibbles = UInt64(value)
@@ -42,11 +42,6 @@ public struct PushID: Hashable, Sendable {
         nibbles = (nibbles << 8 | nibbles) & 0x00FF_00FF_00FF_00FF
         nibbles = (nibbles << 4 | nibbles) & 0x0F0F_0F0F_0F0F_0F0F
         let letters = (nibbles &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
-        return nibbles &+ 0x3030_3030_3030_3030 &+ letters &* 0x27
-    }
-
-    @inline(__always)
-    private static func append(_ digits: UInt64, bytes: Range<Int>, to end: inout OutputSpan<UInt8>) {
-        for index in bytes { end.append(UInt8(truncatingIfNeeded: digits >> UInt64(56 - 8 * index))) }
+        return (nibbles &+ 0x3030_3030_3030_3030 &+ letters &* 0x27).byteSwapped
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeBytes
+
 /// Notices when the wall clock is put right: a machine without a battery begins in another year, and what is registered
 /// before it has asked for the time must not be over the moment it has.
 public struct WallClock: Equatable, Sendable {
@@ -76,31 +78,31 @@ public enum Decimal {
     /// Appends an unsigned integer in base ten.
     public static func append(_ value: UInt64, to out: inout [UInt8]) {
         if value < 10 { return out.append(0x30 &+ UInt8(truncatingIfNeeded: value)) }
-        out.append(addingCapacity: 20) { (end: inout OutputSpan<UInt8>) in
-            let (high, low) = value.quotientAndRemainder(dividingBy: 10_000_000_000_000_000)
-            let (middle, last) = low.quotientAndRemainder(dividingBy: 100_000_000)
-            append(eight: high, isFirst: true, to: &end)
-            append(eight: middle, isFirst: high == 0, to: &end)
-            append(eight: last, isFirst: high == 0 && middle == 0, to: &end)
-        }
+        out.append(addingCapacity: 32) { (end: inout OutputSpan<UInt8>) in append(value, to: &end) }
+    }
+
+    /// The same where there is room for 32 bytes.
+    @inline(__always)
+    static func append(_ value: UInt64, to end: inout OutputSpan<UInt8>) {
+        if value < 100_000_000 { return append(eight: value, isFirst: true, to: &end) }
+        let (upper, last) = value.quotientAndRemainder(dividingBy: 100_000_000)
+        let (high, middle) = upper.quotientAndRemainder(dividingBy: 100_000_000)
+        if high > 0 { append(eight: high, isFirst: true, to: &end) }
+        append(eight: middle, isFirst: high == 0, to: &end)
+        append(eight: last, isFirst: false, to: &end)
     }
 
     /// Appends eight digits; the first ones without leading zeros.
     @inline(__always)
     private static func append(eight value: UInt64, isFirst: Bool, to end: inout OutputSpan<UInt8>) {
-        if isFirst && value == 0 { return }
         // Halves, then pairs, then digits, all at once: the first digit comes to lie in the lowest byte.
         let halves = value / 10_000 | (value % 10_000) << 32
         let hundreds = ((halves &* 10_486) >> 20) & 0x0000_007F_0000_007F
         let pairs = hundreds | (halves &- hundreds &* 100) << 16
         let tens = ((pairs &* 103) >> 10) & 0x000F_000F_000F_000F
         let digits = tens | (pairs &- tens &* 10) << 8
-        let first = isFirst ? digits.trailingZeroBitCount & ~7 : 0
-        var text = (digits | 0x3030_3030_3030_3030) >> UInt64(first)
-        for _ in 0..<(8 - first / 8) {
-            end.append(UInt8(truncatingIfNeeded: text))
-            text >>= 8
-        }
+        let zeros = isFirst ? min(digits.trailingZeroBitCount >> 3, 7) : 0
+        end.append(lowest: 8 &- zeros, of: (digits | 0x3030_3030_3030_3030) >> UInt64(zeros &* 8))
     }
 
     /// Appends exactly `width` digits, the lowest ones of `value`.

@@ -43,9 +43,7 @@ public final class LoadRun {
             ? "00fc0000000000000000ff78512e5d1d7d3b9c1a6e2f4b8097c3a5d6e7f80912"
             : "fGx-0000000000000000:APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx_kcxT3n9hJ7oK2lB5dQwErTyUiOpAsDfGhJkLzXcVbNm"
         token = Array(shape.utf8)
-        target = Binding(
-            aor: "load", provider: provider, app: "com.example.phone", service: provider == .apns ? .voip : nil,
-            token: shape, dialect: .rfc8599)
+        target = Self.binding(provider, token: shape)
         self.count = count
         self.concurrency = concurrency
         delivery = Delivery(settings: settings, loop: loop, log: EngineLog(threshold: .error) { _, _ in })
@@ -143,17 +141,26 @@ public final class LoadRun {
     private func address(_ index: Int) {
         Self.write(index, into: &token, at: 4)
         Self.write(index, into: &callID, at: 5)
-        target.token = String(decoding: token, as: UTF8.self)
+        target = Self.binding(provider, token: String(decoding: token, as: UTF8.self))
         content.callID = String(decoding: callID, as: UTF8.self)
+    }
+
+    private static func binding(_ provider: Provider, token: String) -> Binding {
+        Binding(
+            aor: "load", provider: provider, app: "com.example.phone", service: provider == .apns ? .voip : nil,
+            token: token, dialect: .rfc8599)
     }
 
     private static func write(_ index: Int, into text: inout [UInt8], at start: Int) {
         var digits = text.mutableSpan
         guard digits.count >= start + 16 else { return }
         var rest = UInt64(truncatingIfNeeded: index)
-        for position in (start..<start + 16).reversed() {
+        var position = start + 15
+        // An index is never below the one before, so that what stands before its digits are zeros already.
+        while rest > 0, position >= start {
             digits[position] = UInt8(truncatingIfNeeded: (rest & 15) < 10 ? 0x30 + (rest & 15) : 0x57 + (rest & 15))
             rest >>= 4
+            position -= 1
         }
     }
 }
