@@ -22,8 +22,12 @@ public func fuzzSettings(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     _ = raw.take(lines: text)
 
     _ = KamailioConfiguration.isOne(text)
+    // A file that includes itself is read 500 times, which takes as long as hundreds of others.
+    var files = count % 64 == 0 ? Int.max : 2
     let configuration = KamailioConfiguration(text, file: "kamailio.cfg", defines: ["WITH_NAT"]) {
-        $0 == "other.cfg" ? text : nil
+        guard $0 == "other.cfg", files > 0 else { return nil }
+        files -= 1
+        return text
     }
     _ = KamailioInspection.inspect(configuration, file: "kamailio.cfg")
     return 0
