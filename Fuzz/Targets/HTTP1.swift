@@ -33,7 +33,7 @@ private struct HTTP1Reading {
         var parser = HTTP1Parser(isClient: isClient, bodyLimit: 50, headLimit: 200)
         parser.expectsNoBody = expectsNoBody
         do throws(HTTP1Parser.Failure) {
-            for piece in pieces(of: bytes, step) {
+            for piece in Pieces(of: bytes, step) {
                 piece.withUnsafeBytes { parser.append($0) }
                 while let message = try parser.next() { messages.append(message) }
             }
@@ -70,7 +70,7 @@ private func exchange(_ bytes: [UInt8], step: Int) {
         _ = session.gather(into: buffer, position: 0)
     }
     turn()
-    for piece in pieces(of: bytes, step) {
+    for piece in Pieces(of: bytes, step) {
         guard piece.withUnsafeBytes({ session.receive($0) }) else { break }
         turn()
     }
@@ -83,14 +83,32 @@ private func exchange(_ bytes: [UInt8], step: Int) {
 private func tunnel(_ bytes: [UInt8], step: Int) {
     guard let origin = HTTPOrigin("https://api.push.apple.com") else { return }
     let tunnel = ProxyTunnel(to: origin, proxy: nil)
-    for piece in pieces(of: bytes, step) where tunnel.state == .waiting {
+    for piece in Pieces(of: bytes, step) where tunnel.state == .waiting {
         piece.withUnsafeBytes { tunnel.receive($0) }
     }
     if case .refused(let words) = tunnel.state, words.count > 300 { fatalError("\(words.count) characters") }
 }
 
-private func pieces(of bytes: [UInt8], _ step: Int) -> [[UInt8]] {
-    stride(from: 0, to: bytes.count, by: step).map { Array(bytes[$0..<min(bytes.count, $0 + step)]) }
+/// Each piece ends with its memory, so that a look past its end is seen by a sanitizer. All whole ones share it.
+private struct Pieces: Sequence, IteratorProtocol {
+    private var rest: ArraySlice<UInt8>
+    private var piece: [UInt8]
+
+    init(of bytes: [UInt8], _ step: Int) {
+        rest = bytes[...]
+        piece = [UInt8](repeating: 0, count: Swift.min(step, bytes.count))
+    }
+
+    mutating func next() -> [UInt8]? {
+        guard !rest.isEmpty else { return nil }
+        guard rest.count >= piece.count else {
+            defer { rest = [] }
+            return Array(rest)
+        }
+        for index in piece.indices { piece[index] = rest[rest.startIndex + index] }
+        rest = rest.dropFirst(piece.count)
+        return piece
+    }
 }
 
 /// What our own listener reads: the same requests in whatever pieces they arrive, within its limits, and what is left
@@ -106,7 +124,7 @@ private func served(_ bytes: [UInt8], step: Int) -> [HTTP1RequestReader.Step] {
     (limits.head, limits.fields, limits.body) = (200, 5, 50)
     var reader = HTTP1RequestReader(limits: limits)
     var steps: [HTTP1RequestReader.Step] = []
-    for piece in pieces(of: bytes, step) {
+    for piece in Pieces(of: bytes, step) {
         reader.append(piece.span)
         while true {
             let step = reader.next()

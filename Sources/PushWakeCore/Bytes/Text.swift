@@ -108,8 +108,13 @@ extension Span<UInt8> {
 enum EditDistance {
     /// Past `limit` the answer is any number above it.
     static func between(_ a: String, _ b: String, limit: Int = 64) -> Int {
-        let left = Array(a.utf8.prefix(64))
-        let right = Array(b.utf8.prefix(64))
+        between(Array(a.utf8), Array(b.utf8), limit: limit)
+    }
+
+    /// The same, for who compares one with many.
+    static func between(_ a: [UInt8], _ b: [UInt8], limit: Int = 64) -> Int {
+        let left = a.prefix(64)
+        let right = b.prefix(64)
         var row = Array(0...right.count)
         for (i, x) in left.enumerated() {
             var diagonal = row[0]

@@ -278,8 +278,21 @@ extension Settings {
         guard value.first == "\"" else { return nil }
         let inside = value.dropFirst()
         return inside.indices.first { index in
-            inside[index] == "\"" && withoutComment(inside[inside.index(after: index)...]).isEmpty
+            inside[index] == "\"" && isBlank(inside[inside.index(after: index)...])
         }.map { inside[..<$0] }
+    }
+
+    /// Whether nothing but a comment stands here. It looks no further than it must: a line may have many quotes.
+    private static func isBlank(_ text: Substring) -> Bool {
+        var before: Character?
+        for character in text {
+            switch character {
+            case " ", "\t", "\r", "\r\n": before = character
+            case "#", ";": return before == " " || before == "\t"
+            default: return false
+            }
+        }
+        return true
     }
 
     /// The text up to a `#` or `;` after white space.

@@ -7,6 +7,7 @@ public enum SettingsTable {
 
     /// Written once: a file of many lines asks for them again and again.
     private static let rows = SettingKey.allCases.map { row(of: $0) }
+    private static let names = rows.map { Array($0.name.description.utf8) }
     private static let keys = Dictionary(uniqueKeysWithValues: SettingKey.allCases.map { (name(of: $0), $0) })
 
     private static func name(of key: SettingKey) -> String { rows[key.rawValue].name.description }
@@ -23,14 +24,13 @@ public enum SettingsTable {
     /// The name that is at most three typing errors away from this one, the nearest; nil when there is none.
     static func name(near wrong: String) -> String? {
         let most = 3
-        let length = wrong.utf8.count
-        var nearest: (name: String, distance: Int)?
-        for row in rows where abs(row.name.utf8CodeUnitCount - length) <= most {
-            let name = row.name.description
+        let wrong = Array(wrong.utf8)
+        var nearest: (name: [UInt8], distance: Int)?
+        for name in names where abs(name.count - wrong.count) <= most {
             let distance = EditDistance.between(name, wrong, limit: most)
             if distance <= most, distance < nearest?.distance ?? .max { nearest = (name, distance) }
         }
-        return nearest?.name
+        return nearest.map { String(decoding: $0.name, as: UTF8.self) }
     }
 
     private static func engineRow(_ key: SettingKey) -> SettingDescription? {

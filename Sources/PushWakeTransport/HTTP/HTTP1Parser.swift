@@ -48,6 +48,10 @@ struct HTTP1Parser {
     private let headLimit: Int
     private var buffer: [UInt8] = []
     private var consumed = 0
+    /// Where the next head begins, behind empty lines, as far as they have come.
+    private var begin = 0
+    /// Where the search for the end of a head or line goes on.
+    private var searched = 0
     private var state = State.head
     private var message = Message()
     private var trailerBytes = 0
@@ -66,6 +70,7 @@ struct HTTP1Parser {
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         if consumed > 0 {
             buffer.removeFirst(consumed)
+            (begin, searched) = (max(0, begin - consumed), max(0, searched - consumed))
             consumed = 0
         }
         buffer.append(contentsOf: bytes)
@@ -145,7 +150,8 @@ struct HTTP1Parser {
     }
 
     private mutating func takeLine(limit: Int) throws(Failure) -> ArraySlice<UInt8>? {
-        guard let end = buffer[consumed...].firstIndex(of: 0x0A) else {
+        guard let end = buffer[max(consumed, searched)...].firstIndex(of: 0x0A) else {
+            searched = buffer.count
             if buffer.count - consumed > limit { throw .tooLong }
             return nil
         }
@@ -162,6 +168,7 @@ struct HTTP1Parser {
             return false
         }
         if length > headLimit { throw .tooLong }
+        searched = consumed
         message = Message()
         var isFirst = true
         while let line = try takeLine(limit: headLimit) {
@@ -188,9 +195,10 @@ struct HTTP1Parser {
     }
 
     /// Length of start line and fields up to the empty line; nil while it has not come.
-    private func headLength() -> Int? {
-        var index = consumed
-        while index < buffer.count, buffer[index] == 0x0D || buffer[index] == 0x0A { index += 1 }
+    private mutating func headLength() -> Int? {
+        begin = max(begin, consumed)
+        while begin < buffer.count, buffer[begin] == 0x0D || buffer[begin] == 0x0A { begin += 1 }
+        var index = max(begin, searched)
         while let end = buffer[index...].firstIndex(of: 0x0A) {
             index = end + 1
             if index < buffer.count, buffer[index] == 0x0A { return index + 1 - consumed }
@@ -198,6 +206,8 @@ struct HTTP1Parser {
                 return index + 2 - consumed
             }
         }
+        // The last two bytes may be half of the end.
+        searched = max(begin, buffer.count - 2)
         return nil
     }
 

@@ -149,6 +149,15 @@ import Testing
         #expect(copy.text(.webhookBody) == value)
     }
 
+    /// What is behind each quote is not read to its end.
+    @Test(.timeLimit(.minutes(1))) func `are read in time from a line of many quotes`() {
+        var settings = Settings()
+        let problems = settings.read(
+            file: "apns_key = " + String(repeating: "\"", count: 200_000) + "x\nstore = memory\n")
+        #expect(problems.map(\.line) == [1])
+        #expect(settings.text(.store) == "memory")
+    }
+
     @Test func `survive the way to the engine`() throws {
         var settings = Settings()
         try settings.set("store_path", to: "/tmp/a file.db")

@@ -56,6 +56,25 @@ import Testing
         }
     }
 
+    /// Not again from its beginning with each byte: a server may send them one by one.
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            "HTTP/1.1 200 OK\r\n" + String(repeating: "x: y\r\n", count: 33_000) + "content-length: 0\r\n\r\n",
+            String(repeating: "\r\n", count: 100_000) + "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\nt: "
+                + String(repeating: "v", count: 200_000) + "\r\n\r\n",
+        ])
+    func `reads each byte of a long head or trailer once`(text: String) throws {
+        var parser = HTTP1Parser(isClient: true, bodyLimit: 100, headLimit: 500_000)
+        var messages: [HTTP1Parser.Message] = []
+        for byte in text.utf8 {
+            withUnsafeBytes(of: byte) { parser.append($0) }
+            while let message = try parser.next() { messages.append(message) }
+        }
+        #expect(messages.map(\.startLine) == ["HTTP/1.1 200 OK"])
+    }
+
     @Test func `keeps a body within its limit and goes on after it`() throws {
         let text =
             "HTTP/1.1 200 OK\r\ncontent-length: 300\r\n\r\n" + String(repeating: "b", count: 300)

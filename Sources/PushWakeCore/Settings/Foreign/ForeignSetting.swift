@@ -38,8 +38,10 @@ public struct ForeignSetting: Sendable {
     /// The one with this name, with or without its section (`module::PushNotification/no-badge`).
     static func named(_ name: String) -> Self? {
         let bare = name.split(separator: "/").last.map(String.init) ?? name
-        return all.first { $0.name.description == name || $0.name.description == bare }
+        return byName[name] ?? byName[bare]
     }
+
+    private static let byName = Dictionary(all.map { ($0.name.description, $0) }) { first, _ in first }
 
     /// For who wrote the name where ours belongs.
     var remedy: String {
