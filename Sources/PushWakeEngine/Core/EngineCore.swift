@@ -31,6 +31,8 @@ final class EngineCore {
     var storeFile: StoreFile?
     /// Why the store of this process could not be used last; nil while it can.
     var storeFault: StoreError?
+    /// The file of the store is damaged: some of it can be used at best, until there is another. Nil while nothing is known of it.
+    var storeDamage: StoreError?
     /// Requests for which phones are woken or watched.
     var calls: HeldRequests
     private(set) var callPolicy: CallPolicy

@@ -31,7 +31,10 @@ extension EngineCore {
         ask(about: aor) { (store) throws(StoreError) in
             _ = try store.register(usable, now: now)
         } then: { [self] (result: Result<Void, StoreError>) in
-            if case .failure(let error) = result { return then(.failure(error)) }
+            if case .failure(let error) = result {
+                storeFailed("tokens reported could not be stored aor=\(PrintableText.logValue(aor)): \(error)")
+                return then(.failure(error))
+            }
             for binding in usable { dedupe.release(binding) }
             statistics.stored += usable.count
             log(

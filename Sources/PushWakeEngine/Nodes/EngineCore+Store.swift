@@ -58,7 +58,7 @@ extension EngineCore {
         }
         switch direct({ (store) throws(StoreError) in try store.count() }) {
         case .success(let count):
-            return StoreState(isUsable: storeFault == nil && storeFile?.isInPlace != false, bindings: count)
+            return StoreState(isUsable: storeRefusal == nil && storeFile?.isInPlace != false, bindings: count)
         case .failure: return StoreState(isUsable: false)
         }
     }
@@ -77,9 +77,11 @@ extension EngineCore {
 
     /// The store of this process has failed; `lookAtStore` finds out when that is over.
     func note(_ failure: StoreError) {
-        // What is damaged is one row.
-        if case .corrupt = failure { return }
-        storeFault = failure
+        guard case .corrupt = failure else { return storeFault = failure }
+        // Rows that cannot be read are left out and named: this is of the file, and no write that works would mend it.
+        guard storeDamage == nil else { return }
+        storeDamage = failure
+        log(.error, "\(failure)")
     }
 
     /// Asks a store that has failed whether it takes changes again: nobody else may ask it any more.
@@ -97,7 +99,7 @@ extension EngineCore {
 
     /// Why nothing can be stored now; nil while it can.
     var storeRefusal: StoreError? {
-        guard let shared else { return storeFault }
+        guard let shared else { return storeDamage ?? storeFault }
         return shared.refusal
     }
 }

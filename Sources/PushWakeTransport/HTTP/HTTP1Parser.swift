@@ -165,6 +165,7 @@ struct HTTP1Parser {
     private mutating func readHeaderBlock() throws(Failure) -> Bool {
         guard let length = headLength() else {
             if buffer.count - consumed > headLimit { throw .tooLong }
+            if isClient, !mayBeAnswer { throw .malformed }
             return false
         }
         if length > headLimit { throw .tooLong }
@@ -183,15 +184,32 @@ struct HTTP1Parser {
                 isFirst = false
                 continue
             }
-            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { throw .malformed }
-            let value = line[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
-            let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
-            let end = value.lastIndex { $0 != 0x20 && $0 != 0x09 }.map { $0 + 1 } ?? value.startIndex
-            message.headers.append(
-                HTTPResponse.Header(name: name, value: String(decoding: value[..<end], as: UTF8.self)))
+            try readField(line)
         }
         state = .body(try bodyKind())
         return true
+    }
+
+    private mutating func readField(_ line: ArraySlice<UInt8>) throws(Failure) {
+        // A value that goes on in the next line (RFC 9112, 5.2).
+        if line.first == 0x20 || line.first == 0x09, let before = message.headers.popLast() {
+            return message.headers.append(.init(name: before.name, value: "\(before.value) \(Self.trimmed(line))"))
+        }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { throw .malformed }
+        // Before the colon no space may stand, and servers' spaces mean nothing (RFC 9112, 5.1).
+        let name = isClient ? Self.trimmed(line[..<colon]) : String(decoding: line[..<colon], as: UTF8.self)
+        message.headers.append(.init(name: name.lowercased(), value: Self.trimmed(line[(colon + 1)...])))
+    }
+
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> String {
+        let text = bytes.drop { $0 == 0x20 || $0 == 0x09 }
+        let end = text.lastIndex { $0 != 0x20 && $0 != 0x09 }.map { $0 + 1 } ?? text.startIndex
+        return String(decoding: text[..<end], as: UTF8.self)
+    }
+
+    /// Whether what has come of a start line may be that of an answer: who says anything else waits for more from this side.
+    private var mayBeAnswer: Bool {
+        zip(buffer[max(begin, consumed)...], "HTTP/1.".utf8).allSatisfy { $0 == $1 }
     }
 
     /// Length of start line and fields up to the empty line; nil while it has not come.

@@ -35,14 +35,16 @@ extension HTTPConnection {
         let now = loop.now
         let rest = min(max(exchange.deadline, now) - now, configuration.answerTimeout) + Self.grace
         exchange.answerBy = now + min(rest, configuration.answerTimeout)
-        if case .heard = established.silence { established.silence = .waiting(since: now) }
+        let isOnly = established.session.open.count == 1
+        // What was waited for before may have been given up.
+        if isOnly { established.silence = .waiting(since: now) }
         let due = min(exchange.answerBy, silenceEnd(of: established))
-        if established.session.open.count == 1 || due < timer.due { setTimer(after: due - now) }
+        if isOnly || due < timer.due { setTimer(after: due - now) }
     }
 
-    /// When a connection that has answered before has been silent for too long; `.max` while there is no such time.
+    /// When a connection has been silent for too long although a request waits; `.max` while there is no such time.
     private func silenceEnd(of established: Established) -> Int64 {
-        guard established.answers > 0, machine.isUsable else { return .max }
+        guard machine.isUsable else { return .max }
         return switch established.silence {
         case .heard, .lastChance: .max
         case .waiting(let since): since + configuration.silence / 2

@@ -242,7 +242,8 @@ final class HTTPConnection: LoopSource, TurnEnding {
             isBroken = !session.receive(bytes)
             return !isBroken
         }
-        established.silence = .heard
+        // The requests that are left wait on.
+        established.silence = session.open.isEmpty ? .heard : .waiting(since: loop.now)
         machine.received(now: loop.now)
         if case .http1(let session) = session, end == .closed { session.receivedEnd() }
         deliver(established)

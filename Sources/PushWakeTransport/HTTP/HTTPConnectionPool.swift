@@ -117,7 +117,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         guard !isClosed else {
             return loop.atEndOfTurn { exchange.ended(.unreachable("closed")) }
         }
-        exchange.refusedStreams = 0
+        (exchange.refusedStreams, exchange.cancelReason) = (0, nil)
         if withoutStream.isEmpty, place(exchange) { return }
         withoutStream.append(exchange)
         expire(by: exchange.deadline)
@@ -175,7 +175,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         while !withoutStream.isEmpty, let connection = connections.first(where: { $0.freeStreams > 0 }) {
             guard let exchange = withoutStream.popFirst() else { return }
             guard exchange.deadline > loop.now else {
-                exchange.ended(.expired)
+                exchange.ended(expired(exchange))
                 continue
             }
             switch connection.submit(exchange) {
@@ -298,7 +298,9 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
                 } else {
                     resend(exchange)
                 }
-            case .broken where exchange.isTakenBack: resend(exchange)
+            case .broken(let reason) where exchange.isTakenBack:
+                exchange.cancelReason = reason
+                resend(exchange)
             case .broken(let reason):
                 statistics.requestsLost += connection.certificateProblem == nil ? 1 : 0
                 exchange.ended(connection.certificateProblem.map { .notAdmitted($0) } ?? .lost(reason))
@@ -312,10 +314,16 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         offerCapacity()
     }
 
+    /// Its time was over before a connection took it; why, where that is known.
+    private func expired(_ exchange: HTTPExchange) -> HTTPResult {
+        let reason = lastProblem.isEmpty ? exchange.cancelReason : lastProblem
+        return reason.map { .unreachable($0) } ?? .expired
+    }
+
     /// Again, unless its time is over or the server refuses for ever.
     private func resend(_ exchange: HTTPExchange) {
         exchange.refusedStreams += 1
-        guard exchange.deadline > loop.now, !isClosed else { return exchange.ended(.expired) }
+        guard exchange.deadline > loop.now, !isClosed else { return exchange.ended(expired(exchange)) }
         guard exchange.refusedStreams < 10 else {
             return exchange.ended(.unreachable("\(origin.authority) refuses the request time and again"))
         }
@@ -382,7 +390,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     private func expireWaiting() {
         let now = loop.now
         for exchange in withoutStream.removeAll(where: { $0.deadline <= now }) {
-            exchange.ended(lastProblem.isEmpty ? .expired : .unreachable(lastProblem))
+            exchange.ended(expired(exchange))
         }
         var next = Int64.max
         withoutStream.forEach { next = min(next, $0.deadline) }

@@ -43,7 +43,7 @@ open class HTTPExchange {
     final var isAnswerComplete = false
     /// Nothing can come of a request whose end has not left: no provider acts on half a body.
     final var isBodyUnsent: Bool { bodyOffset < body.count }
-    /// Why this side gave it up.
+    /// Why this side gave it up, until another connection has it.
     final var cancelReason: String?
     /// It was given up to be sent over another connection.
     final var isTakenBack = false

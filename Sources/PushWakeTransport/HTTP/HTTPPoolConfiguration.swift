@@ -26,9 +26,8 @@ public struct HTTPPoolConfiguration {
     public var connectTimeout: Int64 = 10_000
     /// From sending to the answer.
     public var answerTimeout: Int64 = 10_000
-    /// A connection that has answered before is left when nothing at all has come for so long although a request waits:
-    /// others go over another, and so does what may be repeated. PINGs are asked for half of that time before, where
-    /// they are allowed.
+    /// A connection is left when nothing at all has come for so long although a request waits: others go over another, and so
+    /// does what may be repeated. PINGs are asked for half of that time before, where they are allowed.
     public var silence: Int64 = 2000
     /// A PING must come back before a connection is used that has been silent this long; nil: never send one (FCM).
     public var pingAfter: Int64? = 60_000

@@ -77,9 +77,9 @@ import Testing
         var result: HTTPResult?
         override var isRepeatable: Bool { isHarmless }
 
-        init(_ path: String, isHarmless: Bool, text: String = "{}") {
+        init(_ path: String, isHarmless: Bool, text: String = "{}", deadline: Int64 = .max) {
             (self.path, self.isHarmless, self.text) = (path, isHarmless, text)
-            super.init(deadline: .max)
+            super.init(deadline: deadline)
         }
 
         override func write(into request: inout HTTPRequest) throws(PushFailure) {
@@ -109,6 +109,59 @@ import Testing
         #expect(message.result?.problem.isEmpty == false)
         #expect(bench.connections.count == 2)
         #expect(bench.received.map(\.path) == ["/3/device/a", "/call", "/next"])
+    }
+
+    @Test func `that says nothing from the first request on is left as soon`() throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool { ($0.silence, $0.answerTimeout) = (300, 5000) }
+        bench.script = { request, connection in
+            guard connection.id == 1 else { return connection.respond(request.stream, HTTPResponse(status: 200)) }
+            connection.pauseReading()
+        }
+        let call = Push("/call", isHarmless: true)
+        bench.loop.updateTime()
+        let begin = bench.loop.now
+        pool.send(call)
+        bench.run { call.result != nil }
+        #expect(call.result?.response?.status == 200)
+        #expect((250..<2500).contains(bench.loop.now - begin))
+        #expect(bench.connections.count == 2)
+    }
+
+    @Test func `that says nothing on any connection is named when the time is over`() throws {
+        let bench = try Workbench()
+        try bench.serve()
+        bench.script = { _, connection in connection.pauseReading() }
+        let pool = try bench.makePool { ($0.silence, $0.answerTimeout, $0.firstPause) = (200, 5000, 6000) }
+        bench.loop.updateTime()
+        let call = Push("/call", isHarmless: true, deadline: bench.loop.now + 1500)
+        pool.send(call)
+        bench.run { call.result != nil }
+        #expect(call.result?.problem.contains("silent") == true)
+    }
+
+    @Test func `that answers one request and no more is left as soon for the other`() throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool { ($0.silence, $0.answerTimeout) = (300, 5000) }
+        #expect(bench.send(pool)?.response?.status == 200)
+        bench.script = { request, connection in
+            guard connection.id == 1, request.path != "/first" else {
+                return connection.respond(request.stream, HTTPResponse(status: 200))
+            }
+            connection.pauseReading()
+        }
+        let (first, second) = (Push("/first", isHarmless: true), Push("/second", isHarmless: true))
+        bench.loop.updateTime()
+        let begin = bench.loop.now
+        pool.send(first)
+        pool.send(second)
+        bench.run { first.result != nil && second.result != nil }
+        #expect(first.result?.response?.status == 200)
+        #expect(second.result?.response?.status == 200)
+        #expect((250..<2500).contains(bench.loop.now - begin))
+        #expect(bench.connections.count == 2)
     }
 
     /// Google wants no PINGs, and HTTP/1.1 has none.

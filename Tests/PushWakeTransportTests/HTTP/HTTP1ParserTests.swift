@@ -49,6 +49,8 @@ import Testing
         "220 mail.example.com ESMTP\r\n\r\n", "HTTP/1.1 2\r\n\r\n", "HTTP/1.1 2xx OK\r\n\r\n",
         "HTTP/1.1 2000 OK\r\n\r\n",
         "HTTP/2 200 OK\r\n\r\n", "HTTP/1.1  200\r\n\r\n", "HTTP/1.1 099 Low\r\n\r\n",
+        // A greeting, and the SETTINGS of a server that speaks HTTP/2 unasked: no more will come.
+        "220 mail.example.com ESMTP\r\n", "SSH-2.0-x\r\n", "\r\nHTTX", "\0\0\u{6}\u{4}\0\0\0\0\0\0\u{3}\0\0\0d",
     ])
     func `refuses what is not an HTTP`(text: String) {
         for step in [1, 10_000] {
@@ -73,6 +75,17 @@ import Testing
             while let message = try parser.next() { messages.append(message) }
         }
         #expect(messages.map(\.startLine) == ["HTTP/1.1 200 OK"])
+    }
+
+    @Test(arguments: [1, 3, 1000])
+    func `reads fields as old servers write them`(step: Int) throws {
+        let text =
+            "HTTP/1.1 200 OK\r\nx-a: one\r\n two\r\n\t three \r\nContent-Length : 2\r\nx-b:\r\n\r\nokHTTP/1.1 404 No\r\n\r\n"
+        let messages = try parse(text, step: step)
+        #expect(messages.map { String(decoding: $0.body, as: UTF8.self) } == ["ok", ""])
+        #expect(messages.first?["x-a"] == "one two three")
+        #expect(messages.first?["x-b"] == "")
+        #expect(throws: HTTP1Parser.Failure.self) { try parse("HTTP/1.1 200 OK\r\n folded\r\n\r\n", step: step) }
     }
 
     @Test func `keeps a body within its limit and goes on after it`() throws {

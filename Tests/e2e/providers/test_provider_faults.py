@@ -179,6 +179,31 @@ def test_a_connection_that_fell_silent_costs_a_call_two_seconds(apns):
     assert engine.server.connections == 2
 
 
+def test_a_connection_that_never_said_a_word_costs_a_call_two_seconds(apns):
+    def dead(peer):
+        peer.preface()
+        mute_rest(peer)
+    engine = apns(dead, friendly)
+    (outcome, _, seconds), = send(engine)
+    assert outcome == "accepted" and 1 < seconds < 6
+    assert engine.server.connections == 2
+
+
+def test_a_connection_that_dies_between_two_answers_costs_a_call_two_seconds(apns):
+    def dies(peer):
+        peer.preface()
+        requests = peer.requests()
+        peer.accept(next(requests))
+        first, _ = next(requests), next(requests)
+        peer.accept(first)
+        mute_rest(peer)
+    engine = apns(dies, friendly)
+    assert [outcome for outcome, _, _ in send(engine)] == ["accepted"]
+    ends = send(engine, count=2)
+    assert [outcome for outcome, _, _ in ends] == ["accepted", "accepted"]
+    assert 1 < max(seconds for _, _, seconds in ends) < 6
+
+
 def mute_rest(peer):
     """Reads on, so that the kernel confirms all, and says nothing: not even to a PING."""
     while True:

@@ -90,13 +90,20 @@ public enum APNsResponse {
             verdict.isOfApp = true
             return verdict
         case .removeToken: return Verdict(.tokenGone, reason: reason)
-        case .removeTokenIfOlder: return Verdict(.tokenGone, reason: reason, goneSince: body?["timestamp"]?.integer)
+        case .removeTokenIfOlder: return Verdict(.tokenGone, reason: reason, goneSince: timeOfDeath(body))
         case .renewToken:
             return Verdict(.misconfigured, reason: reason, next: .renewCredential, connection: .retire)
         case .otherConnection(let pause):
             return Verdict(.unavailable, reason: reason, next: .retry(after: pause), connection: .retire)
         case .later(let outcome, let pause): return Verdict(outcome, reason: reason, next: .retry(after: pause))
         }
+    }
+
+    /// Milliseconds since 1970; nil when the answer says no time. In seconds, as stand-ins say it, the time of a dead token
+    /// would be before every REGISTER, and the token would stay for ever.
+    private static func timeOfDeath(_ body: JSONValue?) -> Int64? {
+        guard let time = body?["timestamp"]?.integer, time > 0 else { return nil }
+        return time < 100_000_000_000 ? time * 1000 : time
     }
 
     /// For a reason that Apple has not published yet, or an answer that is not Apple's.

@@ -45,6 +45,20 @@ import Testing
         #expect(verdict(410, reason, timestamp: 1_700_000_000_123) == expected)
     }
 
+    /// Stand-ins and older servers of Apple's say it in seconds.
+    @Test(
+        arguments: [
+            (1_700_000_000, 1_700_000_000_000), (99_999_999_999, 99_999_999_999_000),
+            (100_000_000_000, 100_000_000_000),
+            (Int64.max, .max), (0, nil), (-5, nil), (.min, nil),
+        ] as [(Int64, Int64?)])
+    func `takes a time that cannot be in milliseconds for seconds, and none for unknown`(
+        timestamp: Int64, since: Int64?
+    ) {
+        let expected = Verdict(.tokenGone, reason: "Unregistered", goneSince: since)
+        #expect(verdict(410, "Unregistered", timestamp: timestamp) == expected)
+    }
+
     @Test func `renews an expired provider token on another connection`() {
         let expected = Verdict(
             .misconfigured, reason: "ExpiredProviderToken", next: .renewCredential, connection: .retire)
