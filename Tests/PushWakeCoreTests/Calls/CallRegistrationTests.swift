@@ -300,6 +300,11 @@ import Testing
         #expect(call.register(CallRegistration(instance: "b", tokens: ["t1"], contact: .udp("b1"))) == "ring 1 b1")
     }
 
+    @Test func `is noted at its address, whatever its host calls that`() {
+        let call = woken(at: CallContact(key: "uloc-1", address: "sip:bob@192.0.2.7", flow: "udp"))
+        #expect(call.notes.contains(.rung(device: 0, leg: 1, contact: "sip:bob@192.0.2.7")))
+    }
+
     @Test func `and brings a new token is known by that one as well`() {
         let call = HeldCall(CallDevice(tokens: ["t1"], canBePushed: true))
         #expect(call.start() == "push 0 call, hold")
