@@ -213,6 +213,14 @@ static int is_challenge(int status)
 	return status == PJSIP_SC_UNAUTHORIZED || status == PJSIP_SC_PROXY_AUTHENTICATION_REQUIRED || status == 494;
 }
 
+static void responded(struct sent *sent, int status)
+{
+	pushwake__leg_responded(sent->call, sent->number, status);
+	if (status >= 300) {
+		pushwake__call_lost_leg(sent->call);
+	}
+}
+
 static void incoming_response(struct ast_sip_session *session, pjsip_rx_data *rdata)
 {
 	int status = rdata->msg_info.msg->line.status.code;
@@ -228,10 +236,7 @@ static void incoming_response(struct ast_sip_session *session, pjsip_rx_data *rd
 		return;
 	}
 	if (sent->call) {
-		pushwake__leg_responded(sent->call, sent->number, status);
-		if (status >= 300) {
-			pushwake__call_lost_leg(sent->call);
-		}
+		responded(sent, status);
 	}
 	if (status >= 200 && status < 300) {
 		answered(sent);
@@ -243,7 +248,10 @@ static void session_end(struct ast_sip_session *session)
 	struct sent *sent = sent_of(session);
 	int cause = session->inv_session ? session->inv_session->cause : 0;
 
-	if (sent && sent->call) {
+	if (sent && sent->call && is_challenge(cause)) {
+		/* The phone asked for a password, and there is none: that was its answer. */
+		responded(sent, cause);
+	} else if (sent && sent->call) {
 		fail(sent->call, sent->number, cause >= 300 ? cause : PJSIP_SC_SERVICE_UNAVAILABLE);
 	}
 }

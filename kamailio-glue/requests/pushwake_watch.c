@@ -226,7 +226,8 @@ static void on_transaction(tm_cell_t *t, int type, struct tmcb_params *params)
 			on_final(hold, params->code);
 		}
 	} else if(type & TMCB_DESTROY) {
-		on_final(hold, 408);
+		/* tm tells of no answer that it could not send: the caller's connection is gone */
+		on_final(hold, t->uas.status >= 200 ? (int)t->uas.status : 408);
 	}
 }
 

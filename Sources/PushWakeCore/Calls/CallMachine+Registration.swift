@@ -80,18 +80,19 @@ extension CallMachine {
         return verbs
     }
 
-    /// The device of a registration: by its instance, else by a token, else by a contact.
+    /// The device of a registration: by its instance, else by a token, else by a contact. A push service gives no token
+    /// to two apps, so an app that comes with another instance and its old token is the same one.
     func index(of registration: CallRegistration) -> Int? {
-        if !registration.instance.isEmpty,
-            let index = devices.firstIndex(where: { $0.device.instance == registration.instance })
-        {
+        let isNamed = !registration.instance.isEmpty
+        if isNamed, let index = devices.firstIndex(where: { $0.device.instance == registration.instance }) {
             return index
         }
-        let isNamed = !registration.instance.isEmpty
+        if let index = devices.firstIndex(where: { $0.device.tokens.contains { registration.tokens.contains($0) } }) {
+            return index
+        }
         let known = devices.firstIndex { state in
             if isNamed && !state.device.instance.isEmpty { return false }
-            return state.device.tokens.contains { registration.tokens.contains($0) }
-                || state.device.contacts.contains { $0.key == registration.contact.key }
+            return state.device.contacts.contains { $0.key == registration.contact.key }
         }
         return known ?? devices.firstIndex { $0.isNameless } ?? onlyOne(for: registration)
     }
@@ -133,7 +134,7 @@ extension CallMachine {
         for token in registration.tokens where !devices[index].device.tokens.contains(token) {
             devices[index].device.tokens.append(token)
         }
-        if devices[index].device.instance.isEmpty { devices[index].device.instance = registration.instance }
+        if !registration.instance.isEmpty { devices[index].device.instance = registration.instance }
         // No two devices share a contact: it belongs to whoever registered it last.
         for other in devices.indices { devices[other].device.contacts.removeAll { $0.key == registration.contact.key } }
         devices[index].device.contacts.insert(registration.contact, at: 0)

@@ -393,7 +393,8 @@ public struct CallMachine: ~Copyable {
         devices[index].orderLegs()
         watch(index, now)
         verbs.append(.ring(leg: lastLeg, contact: contact.key, replacing: old))
-        verbs.append(.note(.rung(device: index, leg: lastLeg, contact: contact.key)))
+        let place = contact.address.isEmpty ? contact.key : contact.address
+        verbs.append(.note(.rung(device: index, leg: lastLeg, contact: place)))
         if let third { verbs.append(.close(leg: third)) }
     }
 

@@ -16,7 +16,7 @@ public struct IncomingRequest: Equatable, Sendable {
     public var isForChatService = false
     /// Event, without its parameters, in lower case (RFC 6665, 8.2.1).
     public var eventPackage = ""
-    /// Content-Type as sent; empty when not said.
+    /// Content-Type as sent; empty when not said. Of a MESSAGE in CPIM that of what it wraps.
     public var contentType = ""
     /// `Messages-Waiting: no` in the body (RFC 3842, 3.5): the mailbox was emptied.
     public var saysNoMessageWaits = false
@@ -82,6 +82,9 @@ public enum MessageBody: Equatable, Sendable {
         return contentType.utf8.count >= wanted.utf8.count && mediaType(of: contentType) == wanted
     }
 
+    /// True for a message in an envelope of its own (RFC 3862).
+    static func isCPIM(_ contentType: String) -> Bool { mediaType(of: contentType) == "message/cpim" }
+
     /// The type in lower case and without parameters.
     private static func mediaType(of contentType: String) -> String {
         let type = contentType.utf8.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }
@@ -136,8 +139,7 @@ public struct RequestReader: ~Copyable {
     public mutating func body(_ bytes: Span<UInt8>) {
         let body = bytes.part(0..<contentLength)
         switch request.method {
-        case "MESSAGE" where MessageBody(contentType: request.contentType) == .text:
-            request.text = body.part(0..<Self.longestText).text()
+        case "MESSAGE": readMessage(body.part(0..<Self.longestText))
         case "INVITE": request.offersVideo = Self.offersVideo(body.part(0..<Self.longestText))
         case "NOTIFY" where request.eventPackage == RequestPolicy.mailboxPackage:
             readSummary(body.part(0..<Self.longestSummary))
@@ -170,6 +172,16 @@ extension RequestReader {
         case .reason: request.ending = CallEnding(reason: value.text())
         case .route: if request.purr.isEmpty { request.purr = Self.purr(inRoute: value) }
         }
+    }
+
+    /// What its user reads. CPIM tells nothing but how to pack it, and RFC 5438 sends a notice in nothing else.
+    private mutating func readMessage(_ body: Span<UInt8>) {
+        var content = 0..<body.count
+        if MessageBody.isCPIM(request.contentType), let message = CPIMMessage(body) {
+            request.contentType = message.contentType
+            content = message.isPlain ? message.content : 0..<0
+        }
+        if MessageBody(contentType: request.contentType) == .text { request.text = body.part(content).text() }
     }
 
     /// Whether a session description, or one in a body of several parts, has video that is not switched off (port 0,

@@ -294,10 +294,27 @@ import Testing
         #expect(byContact.register(CallRegistration(contact: .udp("a1"))) == "ring 1 a1, drop 0, give up 480")
     }
 
-    @Test func `with another instance is another phone, whatever token it has`() {
+    @Test func `with another instance and another token is another phone`() {
         let call = HeldCall(CallDevice(instance: "a", tokens: ["t1"], canBePushed: true))
         #expect(call.start() == "push 0 call, hold")
-        #expect(call.register(CallRegistration(instance: "b", tokens: ["t1"], contact: .udp("b1"))) == "ring 1 b1")
+        #expect(call.register(CallRegistration(instance: "b", tokens: ["t2"], contact: .udp("b1"))) == "ring 1 b1")
+    }
+
+    /// Some apps make up a new instance at each start.
+    @Test func `with another instance and its token is the phone that was pushed`() {
+        let call = HeldCall(CallDevice(instance: "a", tokens: ["t1"], canBePushed: true))
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        let woken = CallRegistration(instance: "b", tokens: ["t1"], contact: .udp("b1"))
+        #expect(call.register(woken) == "ring 1 b1, give up 480")
+        #expect(call.register("b", at: .udp("b1")) == "resend 1")
+        #expect(call.hear(200, leg: 1) == "")
+        #expect(call.end(.answered) == "")
+    }
+
+    @Test func `is noted at its address, whatever its host calls that`() {
+        let call = woken(at: CallContact(key: "uloc-1", address: "sip:bob@192.0.2.7", flow: "udp"))
+        #expect(call.notes.contains(.rung(device: 0, leg: 1, contact: "sip:bob@192.0.2.7")))
     }
 
     @Test func `and brings a new token is known by that one as well`() {

@@ -71,6 +71,33 @@ private func read(_ method: String, _ headers: [(String, String)] = [], uri: Str
         #expect(read(long).method.utf8.count == SIPLimits.longestName)
     }
 
+    @Test(arguments: [
+        ("Content-Type: text/plain; charset=utf-8|", "text/plain; charset=utf-8", "Hi||there"),
+        ("content-type : text/plain|Content-Length: 3|", "text/plain", "Hi||there"), ("", "", "Hi||there"),
+        ("Content-Type: text/plain|Content-Transfer-Encoding: 8bit|", "text/plain", "Hi||there"),
+        ("Content-Type: text/plain|Content-Transfer-Encoding: Base64|", "text/plain", ""),
+        ("Content-Type: message/imdn+xml|Content-Disposition: notification|", "message/imdn+xml", ""),
+        ("Content-Type: application/x|", "application/x", ""),
+    ])
+    func `finds what a message in CPIM wraps`(headers: String, type: String, text: String) {
+        let about = "From: A <sip:a@h>|NS: imdn <urn:ietf:params:imdn>|imdn.Message-ID: 1||"
+        for lineEnd in ["\r\n", "\n"] {
+            let body = (about + headers + "|Hi||there").replacing("|", with: lineEnd)
+            let request = read("MESSAGE", [("c", "Message/CPIM; charset=utf-8")], body: body)
+            #expect(request.contentType == type)
+            #expect(request.text == text.replacing("|", with: lineEnd))
+        }
+    }
+
+    @Test(arguments: [
+        "", "hello", "From: <sip:a@h>\r\n\r\n", "\r\n", "From: <sip:a@h>\r\n\r\nContent-Type: text/plain\r\n",
+    ])
+    func `leaves what only claims to be CPIM as it is`(body: String) {
+        let request = read("MESSAGE", [("c", "message/cpim")], body: body)
+        #expect(request.contentType == "message/cpim")
+        #expect(request.text.isEmpty)
+    }
+
     @Test func `takes a body as long as Content-Length says`() {
         #expect(read("MESSAGE", [("l", "5")], body: "hello world").text == "hello")
         #expect(read("MESSAGE", [("Content-Length", "4294967296")], body: "hello").text == "hello")

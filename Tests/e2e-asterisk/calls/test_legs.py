@@ -151,6 +151,17 @@ def test_a_suspended_phone_that_stays_away_leaves_the_caller_with_480(make_aster
     assert '"missed"' in str(phone.pushes[1]).replace("'", '"')
 
 
+@pytest.mark.parametrize("status, reason", [(401, "Unauthorized"), (407, "Proxy Authentication Required")])
+def test_a_phone_that_asks_for_a_password_that_nobody_has_has_answered(sleeper, caller, user, status, reason):
+    phone = sleeper()
+    call = caller.call(user)
+    awake = phone.wait_and_wake()
+    awake.reply(awake.expect_request("INVITE"), status, reason)
+    call.expect_final(480)
+    assert time.monotonic() - awake.woken_at < SILENT_AFTER
+    assert len(phone.pushes) == 1
+
+
 @pytest.mark.parametrize("parameters, token", [(apns, apns_token), (fcm, fcm_token)])
 def test_a_phone_whose_address_takes_no_connection_is_pushed_at_once(
         phones, trusting, trusting_caller, simulator, user, parameters, token):  # fmt: skip

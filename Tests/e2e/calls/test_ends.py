@@ -95,6 +95,23 @@ def test_a_phone_that_shows_the_call_is_sent_invite_and_cancel(pushed, wire, sim
     assert simulator.events(mobile.push.token) == ["call"], "a PushKit token may only get calls"
 
 
+def test_an_answer_that_cannot_reach_the_caller_is_one(server, wire, simulator):
+    """The caller's connection is gone, and so is whoever would have hung up."""
+    desk = wire.phone(server, "left", "tcp", rfc8599_fcm())
+    desk.answers["INVITE"] = (180,)
+    desk.register()
+    mobile = wire.phone(server, "left", "udp", rfc8599_fcm())
+    mobile.register()
+    mobile.sleep()
+    caller = wire.caller(server, "tcp")
+    caller.call("left").wait_status(180)
+    caller.stop()
+    server.wait_disconnected(caller.endpoint.port)
+    desk.answer(desk.wait_request("INVITE"), 200)
+    simulator.wait_event(mobile.push.token, "elsewhere", 10)  # tm forgets an answered call after five seconds
+    assert simulator.events(mobile.push.token) == ["call", "elsewhere"]
+
+
 def test_after_wake_timeout_it_was_missed(server, wire, simulator):
     mobile = wire.phone(server, "missed", "udp", rfc8599_fcm())
     mobile.register()

@@ -46,6 +46,28 @@ def test_only_a_message_is_accepted_that_way(make_server, wire, method, headers)
     assert wire.caller(server).request(phone.user, method, *headers).wait_final().status == 480
 
 
+def in_cpim(kind, text):
+    """As RFC 5438 sends both texts and the notices that they arrived."""
+    return ("From: Alice <sip:alice@127.0.0.1>\r\nNS: imdn <urn:ietf:params:imdn>\r\nimdn.Message-ID: 1\r\n\r\n"
+            f"Content-Type: {kind}\r\n\r\n{text}")
+
+
+def test_a_message_in_cpim_is_what_it_wraps(kamailio, wire, simulator):
+    phone = wire.phone(kamailio, "wrapped", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    caller = wire.caller(kamailio)
+    for kind in ["message/imdn+xml", "application/im-iscomposing+xml"]:
+        caller.write(phone.user, in_cpim(kind, "<x/>"), content="message/cpim")
+    caller.write(phone.user, in_cpim("text/plain; charset=utf-8", "good evening"), content="message/cpim")
+    push = simulator.wait_push(phone.push.token)
+    assert push["body"]["message"]["data"]["body"] == "good evening"
+    woken = wire.again(phone)
+    woken.register()
+    assert woken.wait_request("MESSAGE").text.endswith("good evening")
+    assert simulator.events(phone.push.token) == ["chat"]
+
+
 @pytest.fixture
 def storing(make_server, tmp_path):
     """A server with what docs/kamailio.md prints for msilo."""

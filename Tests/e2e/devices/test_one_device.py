@@ -231,3 +231,21 @@ def test_an_app_that_says_its_token_only_when_it_starts_is_the_one_that_was_push
     server.wait_none_held()
     time.sleep(0.3)
     assert simulator.events(phone.push.token) == ["call"], "it is told of the end of the call that it has had"
+
+
+@pytest.mark.parametrize("status", [200, 486])
+def test_an_app_with_a_new_instance_at_each_start_is_the_one_that_was_pushed(server, wire, simulator, status):
+    """Its token says so. It hears nothing of the call that it takes, and nobody waits for the one that it was."""
+    user = f"renamed-{status}"
+    phone = wire.phone(server, user, "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    call = wire.call(server, user)
+    simulator.wait_push(phone.push.token)
+    woken = wire.phone(server, user, "udp", phone.push)
+    woken.answers["INVITE"] = (180, status)
+    woken.register()
+    assert call.wait_final().status == status
+    assert call.final.at - call.sent_at < 2, "the caller waits for no other phone"
+    server.wait_none_held()
+    assert simulator.events(phone.push.token) == ["call"]

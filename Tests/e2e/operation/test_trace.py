@@ -46,6 +46,8 @@ def test_a_woken_call_leaves_its_trace(kamailio, actors):
     assert times == sorted(times) and times[-1] == request["end_ms"] > 0
     ended = next(line for line in request["lines"] if line["what"] == "push-ended")
     assert (ended["provider"], ended["outcome"], ended["http_status"]) == ("apns", "accepted", 200)
+    rung = next(line for line in request["lines"] if line["what"] == "rung")
+    assert rung["contact"] == f"sip:told@127.0.0.1:{phone.processes[-1].port}"
 
     code, text = shell(kamailio, "trace", request["call_id"])
     assert code == 0 and "phone 1 sleeps: pushed through apns (call)" in text
