@@ -32,7 +32,7 @@ final class EngineCore {
     /// Why the store of this process could not be used last; nil while it can.
     var storeFault: StoreError?
     /// Requests for which phones are woken or watched.
-    var calls: HeldRequests
+    let calls: HeldRequests
     private(set) var callPolicy: CallPolicy
     /// Monotonic milliseconds of the next look for requests whose host is gone.
     var nextAbandonedLook: Int64 = 0
