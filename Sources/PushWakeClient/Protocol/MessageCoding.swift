@@ -66,7 +66,8 @@ public struct MessageWriter: ~Copyable {
     /// Something did not fit; the message must not be sent.
     public private(set) var isOverfull = false
 
-    public init() { bytes.reserveCapacity(2048) }
+    /// With room for messages of so many bytes; longer ones find more.
+    public init(room: Int = 2048) { bytes.reserveCapacity(room) }
 
     /// Begins a message, forgetting the one before.
     public mutating func begin(_ kind: EngineProtocol.Kind, id: UInt32) {

@@ -202,6 +202,14 @@ package enum RequestID: Hashable {
     /// Channels wait for it, each on a connection of its own.
     case waited(WakeKey)
 
+    // A host numbers its requests, and there is one host, as a rule.
+    package func hash(into hasher: inout Hasher) {
+        switch self {
+        case .handle(_, let handle): hasher.combine(handle)
+        case .waited(let key): hasher.combine(key)
+        }
+    }
+
     /// Whether channels wait for it, for this user and with this Call-ID.
     package func isWaited(aor: String, callID: String) -> Bool {
         if case .waited(let key) = self { key.user == UserKey(aor) && key.callID == callID } else { false }

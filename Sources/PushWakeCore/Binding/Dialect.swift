@@ -79,20 +79,27 @@ public enum PushParameterName: String, Sendable, CaseIterable {
     /// Says whether a parameter of a Contact URI is about push, whatever dialect it is of: the one list of what is
     /// stripped from contacts that others see, and of what makes no difference between two of them.
     public static func isAboutPush(_ name: Span<UInt8>) -> Bool {
+        if isOfRFC8599(name) { return true }
         switch name.count {
-        case 5: return name.equalsIgnoringCase("appid") || name.startsIgnoringCase(with: "pn-")
-        case 6: return name.equalsIgnoringCase("app-id") || name.startsIgnoringCase(with: "pn-")
-        case 7: return name.equalsIgnoringCase("x-mpush") || name.startsIgnoringCase(with: "pn-")
-        case 8: return name.equalsIgnoringCase("selector") || name.startsIgnoringCase(with: "pn-")
-        case 11...:
-            return name.startsIgnoringCase(with: "pn-") || name.startsIgnoringCase(with: "push-token-")
-                || name.equalsIgnoringCase("devicetoken")
-        default: return name.startsIgnoringCase(with: "pn-")
+        case 5: return name.equalsIgnoringCase("appid")
+        case 6: return name.equalsIgnoringCase("app-id")
+        case 7: return name.equalsIgnoringCase("x-mpush")
+        case 8: return name.equalsIgnoringCase("selector")
+        case 11...: return name.startsIgnoringCase(with: "push-token-") || name.equalsIgnoringCase("devicetoken")
+        default: return false
         }
+    }
+
+    /// It begins with `pn-`, as nearly all of them do.
+    @inline(__always)
+    private static func isOfRFC8599(_ name: Span<UInt8>) -> Bool {
+        name.count >= 3 && ASCII.lowercased(name[0]) == UInt8(ascii: "p")
+            && ASCII.lowercased(name[1]) == UInt8(ascii: "n") && name[2] == UInt8(ascii: "-")
     }
 
     /// The same for a parameter with its value.
     static func isAboutPush(parameter: Span<UInt8>) -> Bool {
+        if isOfRFC8599(parameter) { return true }
         var end = 0
         while end < parameter.count, parameter[end] != UInt8(ascii: "=") { end &+= 1 }
         return isAboutPush(parameter.part(0..<end))
@@ -134,18 +141,20 @@ extension Binding {
         var kept: [UInt8] = []
         // Everything before is kept already.
         var done = 0
-        var start = parameters.lowerBound
-        while start < parameters.upperBound, bytes[start] != ASCII.question {
-            var end = start &+ 1
-            while end < parameters.upperBound, bytes[end] != ASCII.semicolon, bytes[end] != ASCII.question { end &+= 1 }
-            if PushParameterName.isAboutPush(parameter: bytes.part((start &+ 1)..<end)) {
+        var cursor = Cursor(bytes, in: parameters)
+        while cursor.take(ASCII.semicolon) {
+            let parameter = cursor.skip { $0 != ASCII.semicolon && $0 != ASCII.question }
+            guard PushParameterName.isAboutPush(parameter: bytes.part(parameter)) else { continue }
+            let start = parameter.lowerBound &- 1
+            // They stand behind one another, as a rule.
+            if done < start {
+                if kept.isEmpty { kept.reserveCapacity(bytes.count) }
                 bytes.part(done..<start).append(to: &kept)
-                done = end
             }
-            start = end
+            done = parameter.upperBound
         }
         guard done > 0 else { return contact }
-        bytes.part(done..<bytes.count).append(to: &kept)
+        if done < bytes.count { bytes.part(done..<bytes.count).append(to: &kept) }
         return String(decoding: kept, as: UTF8.self)
     }
 }

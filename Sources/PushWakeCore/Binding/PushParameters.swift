@@ -20,7 +20,11 @@ struct PushParameters {
     var isEmpty: Bool { entries.isEmpty }
 
     /// The value under a name; empty when the name came without one, nil when it did not come.
-    subscript(name: PushParameterName) -> String? { entries.first { $0.name == name }?.value }
+    subscript(name: PushParameterName) -> String? {
+        // One by one: `first` would copy each with its value.
+        for index in entries.indices where entries[index].name == name { return entries[index].value }
+        return nil
+    }
 
     /// The value under a name that must have one.
     func required(_ name: PushParameterName, for what: String) throws(Problem) -> String {
@@ -41,8 +45,8 @@ struct PushParameters {
         _ parameter: Parameter, of bytes: Span<UInt8>, in place: ParameterCursor.Place
     ) throws(Problem) {
         guard let name = PushParameterName(bytes.part(parameter.name)) else { return }
-        if let earlier = entries.first(where: { $0.name == name }) {
-            guard earlier.place == place else { return }
+        if let earlier = entries.firstIndex(where: { $0.name == name }) {
+            guard entries[earlier].place == place else { return }
             throw Problem(.duplicateParameter, name.rawValue, "comes twice in one Contact; send it once")
         }
         let value = try Self.decode(bytes.part(parameter.value), of: name)

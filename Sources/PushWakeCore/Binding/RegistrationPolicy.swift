@@ -18,7 +18,7 @@ public final class RegistrationPolicy: Sendable {
     /// Seconds before its end at which a phone that said `+sip.pnsreg` shall refresh (RFC 8599, 8.4: more than 120).
     public static let refreshLead: UInt32 = 121
 
-    private let supported: Set<Provider>
+    private let supported: ProviderSet
     private let sends555: Bool
     private let minExpires: Int
     /// Seconds that a registration has to last so that a push can refresh it; 0 when none does.
@@ -36,10 +36,10 @@ public final class RegistrationPolicy: Sendable {
     /// Only who writes Feature-Caps needs `vapidKey`.
     public init(settings: Settings, vapidKey: String = "") {
         self.vapidKey = vapidKey
-        var supported = Set(Provider.allCases.filter { $0.row.isNamed && $0.row.isSet(settings) })
+        var supported = ProviderSet(Provider.allCases.filter { $0.row.isNamed && $0.row.isSet(settings) })
         flexiAPI = FlexiAPIApps(settings)
         others = WebhookProviders(settings)
-        supported.formUnion(others.known)
+        for provider in others.known { supported.insert(provider) }
         self.supported = supported
         sends555 = settings.flag(.send555)
         minExpires = Int(settings.integer(.minExpires))
@@ -63,14 +63,21 @@ public final class RegistrationPolicy: Sendable {
     /// Tokens that shall be stored: of contacts that stay registered, for providers that are set up.
     public func usable(_ contact: RegisteredContact, of registration: Registration) -> [Binding] {
         guard !registration.isPushedUpstream, !registration.isRemoval(contact) else { return [] }
-        return contact.bindings.filter { supports($0) }
+        let bindings = contact.bindings
+        // As a rule all of them: no list is made anew.
+        return bindings.allSatisfy { supports($0) } ? bindings : bindings.filter { supports($0) }
     }
 
     /// What is wrong, in words for the log: what the reader found, and providers that are not set up.
     public func problems(of registration: Registration) -> [String] {
         var lines = registration.problems.map { "\($0.parameter): \($0.message)" }
         guard !registration.isPushedUpstream else { return lines }
-        for binding in registration.bindings where !supports(binding) {
+        for contact in registration.contacts { problems(of: contact, &lines) }
+        return lines
+    }
+
+    private func problems(of contact: RegisteredContact, _ lines: inout [String]) {
+        for binding in contact.bindings where !supports(binding) {
             let parameter = binding.dialect == .mpush ? "X-MPUSH" : "pn-provider"
             let isForeign = supported.contains(binding.provider)
             let otherUse = binding.service.flatMap { $0.takesPushes ? nil : $0.name }
@@ -84,7 +91,6 @@ public final class RegistrationPolicy: Sendable {
                 }
             if !lines.contains(line) { lines.append(line) }
         }
-        return lines
     }
 
     /// Whether the settings ask for any refusal: without one nobody needs to parse a REGISTER before it is saved.
@@ -121,7 +127,7 @@ public final class RegistrationPolicy: Sendable {
     /// `stored` tells which providers' tokens are in the store now, `purrs` what the phone is told for its dialogs, `brief`
     /// which of its contacts were granted too little: a service is not promised for some of them only.
     public func featureCaps(
-        of registration: Registration, stored: Set<Provider>, purrs: [Provider: PURR] = [:], brief: [Int] = []
+        of registration: Registration, stored: ProviderSet, purrs: [Provider: PURR] = [:], brief: [Int] = []
     ) -> [String] {
         guard !registration.isPushedUpstream else { return [] }
         var stored = stored
@@ -135,7 +141,7 @@ public final class RegistrationPolicy: Sendable {
             switch contact.push {
             case .bind(let bindings):
                 guard !contact.providerName.isEmpty, let binding = bindings.first, stored.contains(binding.provider),
-                    !usable(contact, of: registration).isEmpty
+                    !registration.isRemoval(contact), bindings.contains(where: { supports($0) })
                 else { continue }
                 let lead = contact.refreshesItself && !refreshesAll ? Self.refreshLead : nil
                 let key = binding.provider == .webpush ? vapidKey : ""
@@ -155,7 +161,8 @@ public final class RegistrationPolicy: Sendable {
 
     /// Services to name in answer to a query; an empty name asks for all.
     private func offers(for name: String) -> [String] {
-        let offered = supported.union(flexiAPI.providers)
+        var offered = supported
+        for provider in flexiAPI.providers { offered.insert(provider) }
         let known = Provider.allCases.filter(offered.contains).map(\.name)
         if name.isEmpty { return known + others.names }
         let wanted = name.lowercased()
@@ -163,4 +170,26 @@ public final class RegistrationPolicy: Sendable {
         if known.contains(wanted) { return [wanted] }
         return others.serves(named: wanted) ? [name] : []
     }
+}
+
+/// Some of the push services, in one word: asked for each REGISTER, and a hash costs more.
+public struct ProviderSet: Equatable, Sendable, ExpressibleByArrayLiteral {
+    private var bits: UInt64 = 0
+
+    /// Takes a list, in any order.
+    public init(_ providers: some Sequence<Provider>) { for provider in providers { insert(provider) } }
+
+    /// Takes a list as it is written.
+    public init(arrayLiteral providers: Provider...) { self.init(providers) }
+
+    /// Whether it is one of them.
+    public func contains(_ provider: Provider) -> Bool { bits & Self.bit(of: provider) != 0 }
+
+    /// Makes it one of them.
+    public mutating func insert(_ provider: Provider) { bits |= Self.bit(of: provider) }
+
+    /// Makes it none of them.
+    public mutating func remove(_ provider: Provider) { bits &= ~Self.bit(of: provider) }
+
+    private static func bit(of provider: Provider) -> UInt64 { 1 << UInt64(provider.rawValue & 63) }
 }

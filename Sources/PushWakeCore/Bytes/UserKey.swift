@@ -15,10 +15,11 @@ package struct UserKey: Hashable {
 extension String {
     /// Compares bytes: `==` takes different spellings of one character for the same.
     package func isSameBytes(as other: String) -> Bool {
-        let (own, others) = (utf8Span, other.utf8Span)
-        guard own.count == others.count else { return false }
-        // There is one spelling only, and the library compares many bytes at a time.
-        if own.isKnownASCII, others.isKnownASCII { return self == other }
+        guard utf8.count == other.utf8.count else { return false }
+        let own = utf8Span
+        // No other spelling of it has as few bytes, and the library compares many of them at a time.
+        if own.isKnownASCII { return self == other }
+        let others = other.utf8Span
         for index in 0..<own.count where own.span[index] != others.span[index] { return false }
         return true
     }

@@ -322,11 +322,6 @@ struct DeviceState {
         @inline(__always) get { leg?.number != nil }
     }
 
-    /// Its leg may be answered, or will fail by itself.
-    var hasLiveLeg: Bool {
-        @inline(__always) get { hasLeg && !isAwaited }
-    }
-
     /// When something has to be done for it; `.max` for never.
     var deadline: Int64 {
         var next = min(silentAt ?? .max, replacement?.at ?? .max)
@@ -362,5 +357,13 @@ struct DeviceState {
         otherLeg = nil
         silentAt = nil
         replacement = nil
+    }
+}
+
+extension CallMachine {
+    /// Asks a device in its place: one that is only read is copied, with a count for each of its texts.
+    @inline(__always)
+    mutating func ask<Answer>(_ index: Int, _ question: (inout DeviceState) -> Answer) -> Answer {
+        question(&devices[index])
     }
 }

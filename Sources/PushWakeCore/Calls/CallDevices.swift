@@ -44,12 +44,13 @@ public struct CallDevices: Equatable, Sendable {
             }
             for index in own { isFree[index] = false }
             let pushed = plan.pushes.first { group.contains($0.index) }
-            let known = own.map { index in
+            var known = own.map { index in
                 var contact = contacts[index].contact
                 let binding = group.first { Self.matches(contacts[index], bindings[$0]) }
                 if contact.age < 0, let binding { contact.age = age(bindings[binding]) }
                 return contact
-            }.sorted { Self.isNewer($0, $1) }
+            }
+            if known.count > 1 { known.sort { Self.isNewer($0, $1) } }
             let isTokensAlone = group.allSatisfy { TokenReport.hasTokensAlone(bindings[$0]) }
             devices.append(
                 CallDevice(

@@ -10,7 +10,7 @@ extension CallMachine {
 
     /// A device of the user has registered.
     public mutating func registered(_ registration: CallRegistration, now: Int64) -> [CallVerb] {
-        var verbs: [CallVerb] = []
+        var verbs = [CallVerb].withRoom(8)
         if join(registration, now, &verbs) { decide(now, &verbs) }
         return verbs
     }

@@ -80,7 +80,7 @@ public struct CallMachine: ~Copyable {
 
     /// The request is here.
     public mutating func start(now: Int64) -> [CallVerb] {
-        var verbs: [CallVerb] = []
+        var verbs = [CallVerb].withRoom(8)
         for index in devices.indices { begin(index, now, &verbs) }
         decide(now, &verbs)
         return verbs
@@ -100,8 +100,7 @@ public struct CallMachine: ~Copyable {
     /// A leg that is out already stays the one to the device.
     mutating func begin(_ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
         let device = devices[index].device
-        let known = devices[index].reachable
-        let isRung = devices[index].leg != nil
+        let (known, isRung) = ask(index) { ($0.reachable, $0.hasLeg) }
         guard device.canBePushed else {
             verbs.append(.note(.plain(device: index)))
             if !isRung, let known = known ?? device.contacts.first { ring(index, known, now, &verbs) }
@@ -173,7 +172,7 @@ public struct CallMachine: ~Copyable {
         guard end == nil, let index = devices.firstIndex(where: { $0.has(leg: leg) }),
             let current = devices[index].leg(leg)
         else { return [] }
-        var verbs: [CallVerb] = []
+        var verbs = [CallVerb].withRoom(4)
         switch status {
         case ..<100: return []
         case ..<200:
@@ -272,7 +271,7 @@ public struct CallMachine: ~Copyable {
         let push = devices[index].push
         guard push == .underway || push == .dropped else { return [] }
         let isFirst = !devices[index].wasPushed
-        var verbs: [CallVerb] = []
+        var verbs = [CallVerb].withRoom(2)
         devices[index].isUnreachable = false
         if isAccepted {
             let isLast = devices[index].pushes > policy.pushRepeats
@@ -403,11 +402,12 @@ public struct CallMachine: ~Copyable {
 
     /// Gives the leg its time to be answered before the device is pushed as well.
     mutating func watch(_ index: Int, _ now: Int64) {
-        guard let leg = devices[index].leg, leg.isSent, leg.heard == .nothing, devices[index].needsPush(for: leg),
-            let silentAfter = policy.silentAfter
-        else { return }
-        let pause = max(silentAfter, devices[index].device.pushDelay)
-        if pause > 0 { devices[index].silentAt = now + pause }
+        guard let silentAfter = policy.silentAfter else { return }
+        ask(index) { device in
+            guard let leg = device.leg, leg.isSent, leg.heard == .nothing, device.needsPush(for: leg) else { return }
+            let pause = max(silentAfter, device.device.pushDelay)
+            if pause > 0 { device.silentAt = now + pause }
+        }
     }
 
     /// Pushes for the request, while there is time to wait for the phone.
@@ -415,7 +415,7 @@ public struct CallMachine: ~Copyable {
         guard now < endsAt else { return }
         devices[index].push = .underway
         devices[index].pushes += 1
-        devices[index].legAtPush = devices[index].leg?.number ?? 0
+        ask(index) { $0.legAtPush = $0.leg?.number ?? 0 }
         verbs.append(.push(device: index, event: event, deadline: endsAt))
         verbs.append(.note(.pushed(device: index, event)))
     }
@@ -432,8 +432,16 @@ public struct CallMachine: ~Copyable {
     mutating func decide(_ now: Int64, _ verbs: inout [CallVerb]) {
         guard end == nil else { return }
         guard !isElsewhere else { return decideElsewhere(now, &verbs) }
-        let hasLiveLeg = hasDevice { $0.hasLiveLeg }
-        let isAwaited = !isClosed && hasDevice { $0.isAwaited && (hasLiveLeg || !$0.isUnlikelyToWake) }
+        var (hasLiveLeg, isAwaited, mayWake) = (false, false, false)
+        for index in devices.indices {
+            ask(index) { device in
+                let isOpen = device.isAwaited
+                if device.hasLeg, !isOpen { hasLiveLeg = true }
+                if isOpen { isAwaited = true }
+                if isOpen, !device.isUnlikelyToWake { mayWake = true }
+            }
+        }
+        isAwaited = !isClosed && (hasLiveLeg ? isAwaited : mayWake)
         setDeclineClock(runs: isAwaited && !hasLiveLeg, now)
         let isTimeOver = now >= declineAt ?? endsAt
         let mustEnd = hostAwaitsVerb && !hasLiveLeg
@@ -476,7 +484,7 @@ public struct CallMachine: ~Copyable {
 
     /// Nobody has heard the leg so far, and the push has not brought its phone: its timer is not worth waiting for.
     private mutating func closeSilentLeg(_ index: Int, _ verbs: inout [CallVerb]) {
-        guard let leg = devices[index].leg?.number, devices[index].isAwaited else { return }
+        guard let leg = ask(index, { $0.isAwaited ? $0.leg?.number : nil }) else { return }
         _ = closeOtherLeg(index, &verbs)
         devices[index].closeLeg()
         verbs.append(.close(leg: leg))

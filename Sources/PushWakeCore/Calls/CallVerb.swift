@@ -28,6 +28,15 @@ public enum CallVerb: Equatable, Sendable {
     case note(CallNote)
 }
 
+extension [CallVerb] {
+    /// None yet: what an event brings, as a rule, has room without another piece of memory.
+    static func withRoom(_ count: Int) -> [CallVerb] {
+        var verbs: [CallVerb] = []
+        verbs.reserveCapacity(count)
+        return verbs
+    }
+}
+
 /// What happened to a held request, in the order of its trace. Most are the machine's; hosts and delivery add theirs.
 public enum CallNote: Equatable, Sendable {
     /// The device takes the request at once, and why.

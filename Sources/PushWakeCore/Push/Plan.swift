@@ -75,8 +75,8 @@ public struct Plan: Equatable, Sendable {
             }
             plan(event, bindings, device)
         }
-        pushes.sort { $0.index < $1.index }
-        skipped.sort { $0.index < $1.index }
+        if pushes.count > 1 { pushes.sort { $0.index < $1.index } }
+        if skipped.count > 1 { skipped.sort { $0.index < $1.index } }
     }
 
     /// Whether a binding may get an event, were it alone.

@@ -11,9 +11,10 @@ extension EngineCore {
     func push(_ device: Int, _ request: HeldRequest, _ deadline: Int64) {
         guard let chosen = request.devices.chosen[device] else { return }
         let binding = request.bindings[chosen.index]
-        if request.pushedAt[device] == nil { request.pushedAt[device] = SystemClock.monotonicMilliseconds() }
-        request.pushes.renew(binding.token, for: request, now: SystemClock.monotonicMilliseconds())
-        if let entry = request.pushes.entries[binding.token], entry.isUnderWay || entry.isAccepted != nil {
+        let now = SystemClock.monotonicMilliseconds()
+        request.pushedAt.note(device, now)
+        request.pushes.renew(binding.token, for: request, now: now)
+        if let entry = request.pushes.known(binding.token), entry.isUnderWay || entry.isAccepted != nil {
             let isOwn = entry.followers.contains { $0.request === request && $0.device == device }
             if !isOwn { return follow(entry, device, request) }
             if entry.isPutOff { return }
@@ -53,7 +54,7 @@ extension EngineCore {
             guard let self else { return }
             guard isWanted else { return ended(push.push.binding, request, request.machine.end == nil) }
             // A fork of the request has been faster.
-            let entry = request.pushes.entries[push.push.binding.token]
+            let entry = request.pushes.known(push.push.binding.token)
             guard entry?.isUnderWay != true, entry?.isAccepted == nil else { return }
             if let refusal = refusal(of: request.content.event) { return deliver(push, request, refusal: refusal) }
             deliverInTime(push, request)
@@ -75,7 +76,7 @@ extension EngineCore {
     func dropPush(_ device: Int, _ request: HeldRequest) {
         guard let chosen = request.devices.chosen[device] else { return }
         let token = request.bindings[chosen.index].token
-        guard let entry = request.pushes.entries[token], let job = entry.job,
+        guard let entry = request.pushes.known(token), let job = entry.job,
             entry.followers.allSatisfy({ $0.request === request || $0.request.machine.end != nil })
         else { return }
         delivery.cancel([job])
@@ -239,7 +240,7 @@ extension EngineCore {
             }
             for follower in entry.followers {
                 traces.answered(follower.request.trace, device: follower.device, result, now: now)
-                if !isAccepted { follower.request.pushedAt[follower.device] = nil }
+                if !isAccepted { follower.request.pushedAt.remove(follower.device) }
             }
             entry.result = result
             if isAccepted {
@@ -250,11 +251,12 @@ extension EngineCore {
             }
             ended(entry, isAccepted)
         }
-        job.onRetry = { [weak self, weak entry] in
-            for follower in entry?.followers ?? [] { self?.pushRetried(follower.device, follower.request) }
+        // A job that has ended lets go of these, and its entry of the job.
+        job.onRetry = { [self] in
+            for follower in entry.followers { pushRetried(follower.device, follower.request) }
         }
-        job.onUnreachable = { [weak self, weak entry] in
-            for follower in entry?.followers ?? [] { self?.pushUnreachable(follower.device, follower.request) }
+        job.onUnreachable = { [self] in
+            for follower in entry.followers { pushUnreachable(follower.device, follower.request) }
         }
         entry.job = job
     }
@@ -267,7 +269,7 @@ extension EngineCore {
     }
 
     private func ended(_ binding: Binding, _ request: HeldRequest, _ isAccepted: Bool) {
-        if let entry = request.pushes.entries[binding.token] { ended(entry, isAccepted) }
+        if let entry = request.pushes.known(binding.token) { ended(entry, isAccepted) }
     }
 
     private func ended(_ entry: RequestPushes.Entry, _ isAccepted: Bool) {

@@ -175,8 +175,9 @@ extension EngineCore {
         request.timer = deadline.map { at in
             (
                 at,
-                delivery.loop.schedule(at: at) { [weak self, weak request] in
-                    guard let self, let request else { return }
+                // One that has ended has no timer.
+                delivery.loop.schedule(at: at) { [weak self] in
+                    guard let self else { return }
                     request.timer = nil
                     let now = delivery.loop.now
                     dispatch(perform(request.machine.tick(now: now), request))
@@ -301,7 +302,7 @@ extension EngineCore {
     func countFailures(_ request: HeldRequest) {
         guard request.content.event == .call, let threshold = CallFailures.threshold(settings) else { return }
         let now = SystemClock.wallSeconds()
-        let absent = request.pushedAt.keys.filter { !request.machine.isProbablyThere($0) }
+        let absent = request.pushedAt.devices.filter { !request.machine.isProbablyThere($0) }
         for binding in absent.compactMap(request.binding(of:))
         where callFailures.add(binding.token, now: now) >= threshold {
             callFailures.forget(binding.token)

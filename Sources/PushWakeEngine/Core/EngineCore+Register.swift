@@ -85,8 +85,7 @@ extension EngineCore {
 
     /// A phone may have several addresses and one token: it leaves none that it has just named.
     private static func withoutNamed(_ left: [String], _ registration: Registration) -> [String] {
-        let staying = registration.contacts.filter { !registration.isRemoval($0) }.map(\.uri)
-        return left.filter { !staying.contains($0) }
+        left.filter { uri in !registration.contacts.contains { $0.uri == uri && !registration.isRemoval($0) } }
     }
 
     /// Says which contacts a phone leaves when its REGISTER is accepted, to a registrar that has no room before.
@@ -129,7 +128,8 @@ extension EngineCore {
         guard let peer else { return dispatch(verbs) }
         let own = dispatch(verbs, exceptOf: host.id)
         let caps = policy.featureCaps(
-            of: registration, stored: Set(kept.bound.stored.map(\.provider)), purrs: kept.purrs, brief: kept.bound.brief
+            of: registration, stored: ProviderSet(kept.bound.stored.lazy.map(\.provider)), purrs: kept.purrs,
+            brief: kept.bound.brief
         )
         var late = own[...]
         reply(to: message, peer) { writer in
@@ -242,8 +242,8 @@ extension EngineCore {
     private func leftContacts(_ registration: Registration, in store: any BindingStore, _ now: Int64)
         throws(StoreError) -> [String]
     {
-        let leaving = registration.contacts.filter(registration.isRemoval)
-        guard !leaving.isEmpty else { return [] }
+        guard registration.contacts.contains(where: { registration.isRemoval($0) }) else { return [] }
+        let leaving = registration.contacts.filter { registration.isRemoval($0) }
         var left: [String] = []
         for binding in try store.bindings(of: registration.aor, now: now) where !binding.contact.isEmpty {
             guard !left.contains(binding.contact) else { continue }

@@ -253,7 +253,7 @@ struct RequestTicket {
 extension WakeMessage {
     /// What another engine needs to go on with the request. `isPending`: its bindings are not known yet.
     fileprivate func ticket(text: String, devices: [CallDevice], isPending: Bool = false) -> [UInt8] {
-        var writer = MessageWriter()
+        var writer = MessageWriter(room: 512)
         writer.begin(.resume, id: 0)
         writer.put(.event, Int64(event.rawValue))
         if occasion != .usual { writer.put(.occasion, Int64(occasion.rawValue)) }
@@ -305,7 +305,8 @@ extension HeldRequest {
     /// The same for a device whenever its engine was started (FNV-1a).
     fileprivate static func fingerprint(of device: CallDevice) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for token in device.tokens.isEmpty ? [device.instance] : device.tokens.sorted() {
+        let names = device.tokens.isEmpty ? [device.instance] : device.tokens
+        for token in names.count < 2 ? names : names.sorted() {
             let bytes = token.utf8Span.span
             for index in bytes.indices { hash = (hash ^ UInt64(bytes[index])) &* 0x100_0000_01B3 }
         }

@@ -42,7 +42,8 @@ extension EngineCore {
     /// What a phone un-REGISTERs. Its Contact counts: that may be an address that it has another one for (RFC 8599, 4.1).
     private func leaving(_ registration: Registration) -> [BindingSelector] {
         if registration.isWildcard { return registration.expires == 0 ? [.all] : [] }
-        return registration.contacts.filter(registration.isRemoval).map { contact in
+        guard registration.contacts.contains(where: { registration.isRemoval($0) }) else { return [] }
+        return registration.contacts.filter { registration.isRemoval($0) }.map { contact in
             .address(instance: contact.instance, contact: contact.uri, callID: registration.callID)
         }
     }

@@ -148,12 +148,12 @@ extension EngineCore {
     /// A phone that was pushed and registers has been woken: what is known of its token says so. It has when the
     /// request was over before, too, as long as that could have been held.
     private func countWake(_ device: Int, _ request: HeldRequest, _ now: Int64) {
-        guard let pushedAt = request.pushedAt.removeValue(forKey: device), now <= request.machine.endsAt,
+        guard let pushedAt = request.pushedAt.remove(device), now <= request.machine.endsAt,
             request.devices.chosen.indices.contains(device), let chosen = request.devices.chosen[device]
         else { return }
         let binding = request.bindings[chosen.index]
         callFailures.forget(binding.token)
-        guard let entry = request.pushes.entries[binding.token], !entry.hasWoken else { return }
+        guard let entry = request.pushes.known(binding.token), !entry.hasWoken else { return }
         entry.wokenAt = now
         woke(binding, milliseconds: now - pushedAt, now: now)
     }

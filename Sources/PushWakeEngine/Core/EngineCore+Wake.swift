@@ -99,7 +99,7 @@ extension EngineCore {
         let isAnew = earlier.map(isWaitedForAnew) ?? false
         if let known = earlier, known.machine.end == nil, !isAnew {
             answer.awake = awake(known)
-            answer.pushed = known.pushes.entries.count
+            answer.pushed = known.pushes.count
             for index in message.contacts.indices where known.machine.isAwaited(message.contacts[index].key) {
                 answer.verdicts[index] = 1
             }
@@ -126,7 +126,7 @@ extension EngineCore {
         request.times.isBeginning = false
         if let earlier { end(earlier, .timedOut) }
         answer.awake = awake(request)
-        answer.pushed = request.pushes.entries.count
+        answer.pushed = request.pushes.count
         take(verbs, of: request, into: &answer)
         guard request.machine.isOfUse else {
             // Its host goes on alone and says nothing more of it; a channel is told at once.
@@ -263,8 +263,7 @@ extension EngineCore {
 
     /// The name as people read it: quotes removed, quoted-pairs resolved.
     private static func displayName(_ raw: String) -> String {
-        let bytes = Array(raw.utf8)
-        return NameAddress.displayName(bytes.span)
+        NameAddress.displayName(raw.utf8Span.span)
     }
 }
 

@@ -34,7 +34,7 @@ final class EngineCore {
     /// The file of the store is damaged: some of it can be used at best, until there is another. Nil while nothing is known of it.
     var storeDamage: StoreError?
     /// Requests for which phones are woken or watched.
-    var calls: HeldRequests
+    let calls: HeldRequests
     private(set) var callPolicy: CallPolicy
     /// Monotonic milliseconds of the next look for requests whose host is gone.
     var nextAbandonedLook: Int64 = 0

@@ -38,8 +38,8 @@ struct RegistrationPlan {
             return
         }
         replaced = rules.matches(in: live)
-        cleared = rules.matches(in: tombstones.map(\.binding))
-        stored = Self.unique(new.filter { $0.aor.isSameBytes(as: first.aor) })
+        if !tombstones.isEmpty { cleared = rules.matches(in: tombstones.map(\.binding)) }
+        stored = new.count == 1 ? new : Self.unique(new.filter { $0.aor.isSameBytes(as: first.aor) })
         sortTokens(live)
         for index in replaced { leave(live[index], live, now) }
         for index in cleared { leave(tombstones[index].binding, live, now) }
@@ -49,17 +49,18 @@ struct RegistrationPlan {
 
     private mutating func sortTokens(_ live: [Binding]) {
         for binding in stored {
-            guard let known = live.first(where: binding.hasSameToken) else {
+            guard let known = live.firstIndex(where: { binding.hasSameToken(as: $0) }) else {
                 newTokens.append(binding)
                 continue
             }
             let period = BindingLimits.tokenNotePeriod
-            if known.registeredAt / period != binding.registeredAt / period { dueTokens.append(binding) }
+            if live[known].registeredAt / period != binding.registeredAt / period { dueTokens.append(binding) }
         }
     }
 
     /// Makes room when the user has as many bindings as one may have.
     private mutating func evict(from live: [Binding], _ perUser: Int) {
+        guard live.count + stored.count > perUser else { return }
         let staying = live.indices.filter { !replaced.contains($0) }
         let excess = staying.count + stored.count - perUser
         guard excess > 0 else { return }
@@ -111,15 +112,22 @@ private struct Rules {
 
     /// A device whose token comes again under another instance (reinstalled, say) leaves with all its tokens.
     func matches(in bindings: [Binding]) -> [Int] {
-        guard !bindings.isEmpty else { return [] }
-        let sameToken = bindings.indices.filter { index in
-            new.contains { $0.hasSameToken(as: bindings[index]) }
+        var matching: [Int] = []
+        // Nobody asks for it, as a rule: the device has what it had.
+        var sameToken: [Int]?
+        for index in bindings.indices {
+            var isMatch = !isOfSameRegister(bindings[index]) && device.owns(bindings[index])
+            if !isMatch {
+                let same = sameToken ?? bindings.indices.filter { hasSameToken(bindings[$0]) }
+                sameToken = same
+                isMatch = same.contains { bindings[$0].isSibling(of: bindings[index]) }
+            }
+            if isMatch { matching.append(index) }
         }
-        return bindings.indices.filter { index in
-            !isOfSameRegister(bindings[index]) && device.owns(bindings[index])
-                || sameToken.contains { bindings[$0].isSibling(of: bindings[index]) }
-        }
+        return matching
     }
+
+    private func hasSameToken(_ old: Binding) -> Bool { new.contains { $0.hasSameToken(as: old) } }
 
     /// One REGISTER may bring several Contacts (RFC 3261, 10.2.1); they do not replace each other.
     private func isOfSameRegister(_ old: Binding) -> Bool {

@@ -60,7 +60,8 @@ struct TextPacking {
 
     /// Takes up to five texts that `unpack` will be given too, in the same order.
     init(references: [String] = []) {
-        self.references = TextList(Array(references.prefix(Int(Code.firstWord - Code.firstReference))))
+        let most = Int(Code.firstWord - Code.firstReference)
+        self.references = TextList(references.count > most ? Array(references.prefix(most)) : references)
     }
 
     // MARK: Packing

@@ -137,16 +137,11 @@ public struct CallTrace: Equatable, Sendable {
 
     /// The request is out to a phone that has not refused it.
     private var hasLegs: Bool {
-        var open: Set<UInt8> = []
-        for line in lines {
-            switch line.kind {
-            case .rung: open.insert(line.device)
-            case .legFailed where line.status != DeviceState.isMerged: open.remove(line.device)
-            case .progressed where line.status >= 300: open.remove(line.device)
-            default: break
-            }
+        // Few lines, and no table is made for them.
+        lines.indices.contains { index in
+            lines[index].kind == .rung
+                && !lines[(index + 1)...].contains { $0.device == lines[index].device && $0.isRefusal }
         }
-        return !open.isEmpty
     }
 
     private func offset(_ now: Int64) -> UInt32 { UInt32(clamping: now &- startedAt) }

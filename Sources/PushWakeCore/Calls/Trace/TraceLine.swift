@@ -161,6 +161,15 @@ public struct TraceLine: Equatable, Sendable {
     /// A phone was left ringing: its host's timer was over, or its host has taken the request back.
     static func isUnanswered(_ status: UInt16) -> Bool { status == 408 || status == 487 }
 
+    /// A leg is over without an answer of 2xx.
+    var isRefusal: Bool {
+        switch kind {
+        case .legFailed: status != DeviceState.isMerged
+        case .progressed: status >= 300
+        default: false
+        }
+    }
+
     /// How a push ended; nil for every other line.
     public var outcome: Outcome? { kind == .pushEnded ? Outcome(rawValue: detail) : nil }
 

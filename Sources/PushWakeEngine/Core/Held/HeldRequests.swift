@@ -9,7 +9,9 @@ internal import PushWakeSystem
 ///
 /// It bounds itself: an entry lives as long as the request may be held, and then a minute for phones that come late, or
 /// less when there are too many.
-struct HeldRequests {
+///
+/// An object, so that it is asked without a copy.
+final class HeldRequests {
     private var requests: [RequestID: HeldRequest] = [:]
     private var byUser: [UserKey: [HeldRequest]] = [:]
     private var byKey: [WakeKey: RequestPushes] = [:]
@@ -35,14 +37,14 @@ struct HeldRequests {
     func requests(for aor: String) -> [HeldRequest] { byUser[UserKey(aor)] ?? [] }
 
     /// The pushes that a request shares with its forks.
-    mutating func pushes(of key: WakeKey) -> RequestPushes {
+    func pushes(of key: WakeKey) -> RequestPushes {
         // Found and added with one look.
         Self.kept(&byKey[key, default: RequestPushes()])
     }
 
     private static func kept(_ pushes: inout RequestPushes) -> RequestPushes { pushes }
 
-    mutating func add(_ request: HeldRequest) {
+    func add(_ request: HeldRequest) {
         if let old = requests.updateValue(request, forKey: request.id) { remove(old) }
         byUser[UserKey(request.aor), default: []].append(request)
         request.pushes.live += 1
@@ -54,7 +56,7 @@ struct HeldRequests {
     }
 
     /// It has ended: it stays for phones that come late, until `time`. A second end changes nothing.
-    mutating func end(_ request: HeldRequest, forgetAt time: Int64) {
+    func end(_ request: HeldRequest, forgetAt time: Int64) {
         guard !request.hasEnded else { return }
         request.hasEnded = true
         request.forgetAt = time
@@ -64,7 +66,7 @@ struct HeldRequests {
     }
 
     /// Forgets what is over at `now`.
-    mutating func sweep(now: Int64) {
+    func sweep(now: Int64) {
         var users: Set<UserKey> = []
         while let oldest = ended.first, oldest.at <= now {
             _ = ended.popFirst()
@@ -85,18 +87,18 @@ struct HeldRequests {
         requests.values.filter { $0.machine.end == nil && fits($0) }
     }
 
-    private mutating func remove(_ request: HeldRequest) {
+    private func remove(_ request: HeldRequest) {
         forget(request)
         dropForgotten(of: UserKey(request.aor))
     }
 
-    private mutating func dropForgotten(of user: UserKey) {
+    private func dropForgotten(of user: UserKey) {
         byUser[user]?.removeAll(where: \.isForgotten)
         if byUser[user]?.isEmpty == true { byUser[user] = nil }
     }
 
     /// All but the list of its user.
-    private mutating func forget(_ request: HeldRequest) {
+    private func forget(_ request: HeldRequest) {
         if requests[request.id] === request { requests[request.id] = nil }
         request.pushes.forget(request)
         let key = request.message.key
@@ -129,7 +131,7 @@ final class HeldRequest {
     /// Its channel has asked anew.
     var isSuperseded = false
     /// When a device was pushed first, until it registers: what a wake is measured from.
-    var pushedAt: [Int: Int64] = [:]
+    var pushedAt = DeviceTimes()
     /// When the machine is asked next, and the timer that will ask it.
     var timer: (at: Int64, id: Loop.TimerID)?
     /// Monotonic milliseconds at which it is forgotten, whatever its host says.
@@ -212,6 +214,33 @@ final class HeldRequest {
     var label: String { EngineLog.names(message.aor, message.callID) }
 }
 
+/// A time for some of a request's devices: few, so that a list is searched sooner than a table is made.
+struct DeviceTimes {
+    private var times: [(device: Int, at: Int64)] = []
+
+    var isEmpty: Bool { times.isEmpty }
+
+    /// Those that have one.
+    var devices: [Int] { times.map(\.device) }
+
+    /// Its time; nil when it has none.
+    subscript(device: Int) -> Int64? {
+        for index in times.indices where times[index].device == device { return times[index].at }
+        return nil
+    }
+
+    /// Gives a device a time, unless it has one.
+    mutating func note(_ device: Int, _ time: Int64) {
+        if self[device] == nil { times.append((device, time)) }
+    }
+
+    /// Forgets that of a device, and says what it was.
+    @discardableResult mutating func remove(_ device: Int) -> Int64? {
+        for index in times.indices where times[index].device == device { return times.remove(at: index).at }
+        return nil
+    }
+}
+
 /// The pushes of one request and of its forks: each token gets one.
 final class RequestPushes {
     /// One token's push.
@@ -252,7 +281,10 @@ final class RequestPushes {
         func dropForgotten() { followers.removeAll { $0.request.isForgotten } }
     }
 
-    var entries: [String: Entry] = [:]
+    /// By token: few, so that a list is searched sooner than a table is made.
+    private var entries: [(token: String, entry: Entry)] = []
+    /// Tokens that were pushed, or wait for their turn.
+    var count: Int { entries.count }
     /// Who pushes: the same request may have come to another node before.
     enum Turn {
         case own
@@ -266,10 +298,16 @@ final class RequestPushes {
 
     /// The push to a token, begun here where it is the first.
     func entry(of token: String) -> Entry {
-        if let known = entries[token] { return known }
+        if let known = known(token) { return known }
         let new = Entry()
-        entries[token] = new
+        entries.append((token, new))
         return new
+    }
+
+    /// The push to a token; nil where there was none.
+    func known(_ token: String) -> Entry? {
+        for index in entries.indices where entries[index].token == token { return entries[index].entry }
+        return nil
     }
 
     /// Milliseconds for which a push, and a phone that it woke, count for whatever else comes with the same Call-ID.
@@ -283,16 +321,16 @@ final class RequestPushes {
         guard !request.message.isLeftToPushes else { return }
         // Its channel hears at once of a phone that came since.
         guard request.rung.isEmpty else { return }
-        guard let entry = entries[token], entry.isAccepted != nil, entry.job == nil,
+        guard let entry = known(token), entry.isAccepted != nil, entry.job == nil,
             entry.followers.allSatisfy({ $0.request !== request && entry.isThrough($0.request, $0.device, now) }),
             now - entry.endedAt >= Self.echo || entry.isDeclined
         else { return }
-        entries[token] = nil
+        entries.removeAll { $0.token == token }
     }
 
     /// Nobody finds the request any more: it goes, once its pushes have ended and its trace has heard of that.
     func forget(_ request: HeldRequest) {
         request.isForgotten = true
-        for entry in entries.values where entry.isAccepted != nil { entry.dropForgotten() }
+        for (_, entry) in entries where entry.isAccepted != nil { entry.dropForgotten() }
     }
 }

@@ -45,9 +45,8 @@ public final class BufferedStore: BindingStore {
     private var older: [UserKey: Known] = [:]
     /// Users whose refreshes need no look at the rows.
     private var index = RefreshIndex()
-    private var waiting: [Int64: Binding] = [:]
-    /// How each of them differs from the tables.
-    private var changes: [Int64: RowChange] = [:]
+    /// What differs from the tables, and how.
+    private var waiting: [Int64: WaitingRow] = [:]
     /// The first bindings of users who are not in the tables, in order.
     private var added: [(key: UserKey, bindings: [Binding])] = []
     private var buffers = false
@@ -76,7 +75,7 @@ public final class BufferedStore: BindingStore {
             }
             guard !buffers else { return }
             // ORDER: from now on others may write, and what waits must not overwrite it. The journal still has it.
-            (waiting, changes, added) = ([:], [:], [])
+            (waiting, added) = ([:], [])
             forgetUsers()
             index.forgetAll()
         }
@@ -97,13 +96,12 @@ public final class BufferedStore: BindingStore {
     public func flush() throws(StoreError) {
         guard !waiting.isEmpty || !added.isEmpty else { return }
         // By their ids: rows of the same page come together.
-        let rows = waiting.sorted { $0.key < $1.key }.map { (id: $0.key, binding: $0.value) }
-        let firsts = try store.write(replacing: rows, adding: added.map(\.bindings)) { changes[$0] ?? .everything }
+        let rows = waiting.keys.sorted().compactMap { waiting[$0] }
+        let firsts = try store.write(replacing: rows, adding: added.map(\.bindings))
         // Now they have ids, which whoever needs them reads.
         for user in added { recent[user.key] = nil }
         if store.keepsTimesApart { prepareRefreshes(of: firsts) }
         waiting.removeAll(keepingCapacity: true)
-        changes.removeAll(keepingCapacity: true)
         added.removeAll(keepingCapacity: true)
         journal.clear()
     }
@@ -149,7 +147,8 @@ public final class BufferedStore: BindingStore {
             else { continue }
             store.forgetTimes(of: [user.rows[index]])
             user.rows[index] = StoredRow(id: row.id, row.binding)
-            (waiting[row.id], changes[row.id], recent[key]) = (row.binding, .everything, user)
+            waiting[row.id] = WaitingRow(id: row.id, binding: row.binding)
+            recent[key] = user
         }
         if waiting.isEmpty, added.isEmpty { journal.clear() } else { onWaiting?() }
     }
@@ -183,9 +182,13 @@ public final class BufferedStore: BindingStore {
             return try keepInTables(bindings, key, now)
         }
         // In the order of their ids, as what is stored takes their places.
-        let places = plan.replaced.sorted()
-        let changes = zip(places, plan.stored).map { RowChange(from: user.rows[$0].binding, to: $1) }
-        let isRefresh = changes.allSatisfy { $0 == .times }
+        let places = plan.replaced.count < 2 ? plan.replaced : plan.replaced.sorted()
+        let rows = zip(places, plan.stored).map { place, binding in
+            WaitingRow(
+                id: user.rows[place].id, binding: binding,
+                change: RowChange(from: user.rows[place].binding, to: binding))
+        }
+        let isRefresh = rows.allSatisfy { $0.change == .times }
         if isRefresh, renew(user, places, plan.stored) {
             if places.count == user.rows.count, user.tombstones?.isEmpty == true {
                 index.note(bindings, in: .init(first: first.id, count: Int32(places.count)))
@@ -193,15 +196,13 @@ public final class BufferedStore: BindingStore {
             return KeptRegistration(plan)
         }
         try makeRoomInQueue()
-        let rows = zip(places, plan.stored).map { (id: user.rows[$0].id, binding: $1) }
         guard isRefresh || journal.append(rows) else { return try keepInTables(bindings, key, now) }
         index.forget(aor)
         let isFirst = waiting.isEmpty && added.isEmpty
         // There may have been no room for one who is only read. The queue bounds how many these are.
         recent[key] = user
-        for (place, (row, change)) in zip(places, zip(rows, changes)) {
-            waiting[row.id] = row.binding
-            self.changes[row.id] = max(self.changes[row.id] ?? .times, change)
+        for (place, row) in zip(places, rows) {
+            waiting[row.id, default: row].take(row)
             // What stands in the file of times is of the row as it was.
             if !isRefresh { store.forgetTimes(of: [user.rows[place]]) }
             user.rows[place] = StoredRow(id: row.id, row.binding)
@@ -281,7 +282,7 @@ public final class BufferedStore: BindingStore {
         guard !bindings.isEmpty else { return KeptRegistration(plan) }
         try makeRoomInQueue()
         makeRoomForUser()
-        guard journal.append(bindings.map { (id: RefreshJournal.newRow, binding: $0) }) else {
+        guard journal.append(bindings.map { WaitingRow(id: RefreshJournal.newRow, binding: $0) }) else {
             return try keepInTables(bindings, key, now)
         }
         let isFirst = waiting.isEmpty && added.isEmpty
@@ -368,7 +369,7 @@ public final class BufferedStore: BindingStore {
             if !users.contains(where: other.aor.isSameBytes) { users.append(other.aor) }
         }
         // Groups are small, and would be none if each new user wrote what waits.
-        for other in waiting.values { look(at: other) }
+        for other in waiting.values { look(at: other.binding) }
         for user in added { for other in user.bindings { look(at: other) } }
         return users
     }
@@ -406,7 +407,7 @@ public final class BufferedStore: BindingStore {
     }
 
     public func bindings(ofPURR purr: PURR, now: Int64) throws(StoreError) -> [Binding] {
-        try store.rows(ofPURR: purr, now: now).map { waiting[$0.id] ?? $0.binding }.sortedByAge()
+        try store.rows(ofPURR: purr, now: now).map { waiting[$0.id]?.binding ?? $0.binding }.sortedByAge()
     }
 
     public func count() throws(StoreError) -> Int {
@@ -416,6 +417,23 @@ public final class BufferedStore: BindingStore {
     public func tryWriting() throws(StoreError) {
         try flush()
         try store.tryWriting()
+    }
+}
+
+/// A row that is to be written, and how it differs from that of the tables.
+struct WaitingRow {
+    let id: Int64
+    private(set) var binding: Binding
+    private(set) var change: RowChange
+
+    init(id: Int64, binding: Binding, change: RowChange = .everything) {
+        (self.id, self.binding, self.change) = (id, binding, change)
+    }
+
+    /// The row has changed once more.
+    mutating func take(_ newer: WaitingRow) {
+        binding = newer.binding
+        change = max(change, newer.change)
     }
 }
 

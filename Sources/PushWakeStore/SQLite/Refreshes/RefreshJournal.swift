@@ -39,10 +39,10 @@ final class RefreshJournal {
     deinit { close(descriptor) }
 
     /// Appends rows; false when they could not be written, and then none of them counts.
-    func append(_ rows: [Row]) -> Bool {
+    func append(_ rows: [WaitingRow]) -> Bool {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(512 * rows.count)
-        for row in rows { Self.append(row, to: &bytes) }
+        for row in rows { Self.append(row.id, row.binding, to: &bytes) }
         let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
         guard written == bytes.count else {
             // A part of them would hide what is appended later.
@@ -104,12 +104,14 @@ final class RefreshJournal {
         UInt64(UInt32(truncatingIfNeeded: record.count)) | UInt64(sum(record)) << 32
     }
 
-    private static func append(_ row: Row, to out: inout [UInt8]) {
-        let (start, binding) = (out.count, row.binding)
+    private static func append(_ id: Int64, _ binding: Binding, to out: inout [UInt8]) {
+        let start = out.count
         append(UInt64(0), to: &out)
-        for value in [row.id, Int64(binding.cseq), binding.registeredAt, binding.expiresAt, binding.forgetAt] {
-            append(UInt64(bitPattern: value), to: &out)
-        }
+        append(UInt64(bitPattern: id), to: &out)
+        append(UInt64(binding.cseq), to: &out)
+        append(UInt64(bitPattern: binding.registeredAt), to: &out)
+        append(UInt64(bitPattern: binding.expiresAt), to: &out)
+        append(UInt64(bitPattern: binding.forgetAt), to: &out)
         out.append(binding.flags)
         out += BindingKind(of: binding).numbers
         append(binding.aor, to: &out)

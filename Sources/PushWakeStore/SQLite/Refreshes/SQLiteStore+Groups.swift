@@ -7,14 +7,13 @@ extension SQLiteStore {
     /// Overwrites what has changed in rows that are there, and stores the bindings of users who have no row; all or
     /// nothing. Returns the first id of each of these users.
     func write(
-        replacing rows: [(id: Int64, binding: Binding)], adding users: [[Binding]] = [],
-        change: (Int64) -> RowChange = { _ in .everything }
+        replacing rows: [WaitingRow], adding users: [[Binding]] = []
     ) throws(StoreError) -> [Int64] {
         try write { () throws(StoreError) in
             if !rows.isEmpty {
                 let address = try database.statement(Self.addressUpdate)
                 for row in rows {
-                    switch change(row.id) {
+                    switch row.change {
                     case .times: try update(TimesFile.Times(of: row.binding), id: row.id)
                     case .address: try updateAddress(row.binding, id: row.id, with: address)
                     case .everything: try insert(row.binding, id: row.id)
