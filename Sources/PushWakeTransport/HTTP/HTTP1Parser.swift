@@ -171,6 +171,7 @@ struct HTTP1Parser {
         if length > headLimit { throw .tooLong }
         searched = consumed
         message = Message()
+        var field: (name: String, value: String)?
         var isFirst = true
         while let line = try takeLine(limit: headLimit) {
             if line.isEmpty {
@@ -184,21 +185,28 @@ struct HTTP1Parser {
                 isFirst = false
                 continue
             }
-            try readField(line)
+            // A value that goes on in the next line (RFC 9112, 5.2).
+            if field != nil, line.first == 0x20 || line.first == 0x09 {
+                field?.value += " \(Self.trimmed(line))"
+                continue
+            }
+            take(field)
+            field = try readField(line)
         }
+        take(field)
         state = .body(try bodyKind())
         return true
     }
 
-    private mutating func readField(_ line: ArraySlice<UInt8>) throws(Failure) {
-        // A value that goes on in the next line (RFC 9112, 5.2).
-        if line.first == 0x20 || line.first == 0x09, let before = message.headers.popLast() {
-            return message.headers.append(.init(name: before.name, value: "\(before.value) \(Self.trimmed(line))"))
-        }
+    private mutating func take(_ field: (name: String, value: String)?) {
+        if let field { message.headers.append(.init(name: field.name, value: field.value)) }
+    }
+
+    private func readField(_ line: ArraySlice<UInt8>) throws(Failure) -> (name: String, value: String) {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { throw .malformed }
         // Before the colon no space may stand, and servers' spaces mean nothing (RFC 9112, 5.1).
         let name = isClient ? Self.trimmed(line[..<colon]) : String(decoding: line[..<colon], as: UTF8.self)
-        message.headers.append(.init(name: name.lowercased(), value: Self.trimmed(line[(colon + 1)...])))
+        return (name.lowercased(), Self.trimmed(line[(colon + 1)...]))
     }
 
     private static func trimmed(_ bytes: ArraySlice<UInt8>) -> String {
