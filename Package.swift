@@ -93,7 +93,9 @@ let package = Package(
             // Its file, not the shared library, whose name and structs are others in each Debian: two functions and the
             // reader are all that is used.
             linkerSettings: [.linkedLibrary(":libhiredis.a")]),
-        .target(name: "PushWakeClient", dependencies: ["PushWakeCore", "PushWakeSystem"], swiftSettings: safe),
+        .target(
+            name: "PushWakeClient", dependencies: ["PushWakeBytes", "PushWakeCore", "PushWakeSystem"],
+            swiftSettings: safe),
         .target(
             name: "PushWakeEngine",
             dependencies: ["PushWakeCore", "PushWakeSystem", "PushWakeTransport", "PushWakeStore", "PushWakeClient"],

@@ -41,6 +41,16 @@ extension OutputSpan where Element == UInt8 {
 }
 
 extension Span where Element == UInt8 {
+    /// Eight bytes as a word, the first in its lowest place; 0 when they are not all there.
+    @inlinable @inline(__always)
+    public func word(at index: Int) -> UInt64 {
+        guard index >= 0, index <= count &- 8 else { return 0 }
+        // SAFETY: the eight bytes are there.
+        return unsafe withUnsafeBytes { bytes in
+            unsafe UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+        }
+    }
+
     /// Says whether there is a byte below the space, or one of two others, both ASCII. Takes eight bytes at a time.
     @inlinable @inline(__always)
     public func containsControl(or first: UInt8, or second: UInt8) -> Bool {

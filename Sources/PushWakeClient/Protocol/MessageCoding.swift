@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeBytes
 internal import PushWakeCore
 
 /// Reads one message field by field. Whatever the bytes are, it ends and stays in bounds.
@@ -47,10 +48,7 @@ public struct MessageReader: Sendable {
 
     /// The field as a number; 0 when it is none.
     public func number(_ field: Field) -> Int64 {
-        guard field.range.count == 8 else { return 0 }
-        var value: UInt64 = 0
-        for index in field.range.reversed() { value = value << 8 | UInt64(bytes[index]) }
-        return Int64(bitPattern: value)
+        field.range.count == 8 ? Int64(bitPattern: bytes.span.word(at: field.range.lowerBound)) : 0
     }
 
     private static func word(_ bytes: [UInt8], at index: Int) -> UInt32 {
@@ -73,9 +71,8 @@ public struct MessageWriter: ~Copyable {
     public mutating func begin(_ kind: EngineProtocol.Kind, id: UInt32) {
         bytes.removeAll(keepingCapacity: true)
         isOverfull = false
-        bytes.append(EngineProtocol.version)
-        bytes.append(kind.rawValue)
-        append(id)
+        let head = UInt64(EngineProtocol.version) | UInt64(kind.rawValue) << 8 | UInt64(id) << 16
+        bytes.append(addingCapacity: 8) { (end: inout OutputSpan<UInt8>) in end.append(lowest: 6, of: head) }
     }
 
     /// Adds fields that are of use together alone: all of them, or none where there is no room; false then.
@@ -91,29 +88,27 @@ public struct MessageWriter: ~Copyable {
 
     /// Adds a field of raw bytes.
     public mutating func put(_ tag: EngineProtocol.Tag, _ value: Span<UInt8>) {
-        guard reserve(tag, value.count) else { return }
-        value.append(to: &bytes)
+        guard beginField(tag, value.count) else { return }
+        bytes.append(copying: value)
     }
 
     /// Adds a field of text.
     public mutating func put(_ tag: EngineProtocol.Tag, _ value: String) {
-        guard reserve(tag, value.utf8.count) else { return }
-        bytes.append(contentsOf: value.utf8)
+        guard beginField(tag, value.utf8.count) else { return }
+        bytes.append(copying: value.utf8.span)
     }
 
     /// Adds a field of bytes.
     public mutating func put(_ tag: EngineProtocol.Tag, _ value: [UInt8]) {
-        guard reserve(tag, value.count) else { return }
-        bytes.append(contentsOf: value)
+        guard beginField(tag, value.count) else { return }
+        bytes.append(copying: value.span)
     }
 
     /// Adds a number, as eight bytes.
     public mutating func put(_ tag: EngineProtocol.Tag, _ value: Int64) {
-        guard reserve(tag, 8) else { return }
-        var rest = UInt64(bitPattern: value)
-        for _ in 0..<8 {
-            bytes.append(UInt8(truncatingIfNeeded: rest))
-            rest >>= 8
+        guard beginField(tag, 8) else { return }
+        bytes.append(addingCapacity: 8) { (end: inout OutputSpan<UInt8>) in
+            end.append(lowest: 8, of: UInt64(bitPattern: value))
         }
     }
 
@@ -130,20 +125,14 @@ public struct MessageWriter: ~Copyable {
     /// Adds a number, as eight bytes.
     public mutating func put(_ tag: EngineProtocol.Tag, _ value: Int) { put(tag, Int64(value)) }
 
-    private mutating func reserve(_ tag: EngineProtocol.Tag, _ count: Int) -> Bool {
+    /// Tag and length, with room for the value.
+    private mutating func beginField(_ tag: EngineProtocol.Tag, _ count: Int) -> Bool {
         guard count <= EngineProtocol.longestMessage - 5 - bytes.count else {
             isOverfull = true
             return false
         }
-        bytes.append(tag.rawValue)
-        append(UInt32(truncatingIfNeeded: count))
+        let head = UInt64(tag.rawValue) | UInt64(UInt32(truncatingIfNeeded: count)) << 8
+        bytes.append(addingCapacity: 8 + count) { (end: inout OutputSpan<UInt8>) in end.append(lowest: 5, of: head) }
         return true
-    }
-
-    private mutating func append(_ value: UInt32) {
-        bytes.append(UInt8(truncatingIfNeeded: value))
-        bytes.append(UInt8(truncatingIfNeeded: value >> 8))
-        bytes.append(UInt8(truncatingIfNeeded: value >> 16))
-        bytes.append(UInt8(truncatingIfNeeded: value >> 24))
     }
 }

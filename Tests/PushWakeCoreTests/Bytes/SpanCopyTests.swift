@@ -66,4 +66,12 @@ import Testing
             #expect(!isFoundMixed, "\(other) beside blanks")
         }
     }
+
+    @Test func `a word is eight bytes that are there`() {
+        let bytes = (1...10).map { UInt8($0) }
+        let words = [-1, 0, 2, 3, 10, .max].map { bytes.span.word(at: $0) }
+        #expect(words == [0, 0x0807_0605_0403_0201, 0x0A09_0807_0605_0403, 0, 0, 0])
+        let none = [UInt8]().span.word(at: 0)
+        #expect(none == 0)
+    }
 }
