@@ -5,7 +5,7 @@ public struct Verdict: Equatable, Sendable {
     public var outcome: Outcome
     /// The provider's own word, such as `BadDeviceToken`; empty when it gave none. Printable: anybody may be the
     /// provider (a Web Push service is named by a phone).
-    public let reason: String
+    public private(set) var reason: String
     /// For the log: which setting or file is to blame; empty when the reason says all.
     public var detail = ""
     /// What to do about the push itself.
@@ -48,6 +48,46 @@ public struct Verdict: Equatable, Sendable {
         self.next = next
         self.connection = connection
         self.goneSince = goneSince
+    }
+}
+
+extension Verdict {
+    /// Bytes of a token that may be read: the log's own short form has ten.
+    private static let shown = 11
+
+    /// The same without what the provider has repeated of the token (Huawei lists bad ones): whoever reads a log or a table
+    /// shall not be able to push.
+    public func withoutToken(of binding: Binding) -> Verdict {
+        let text = Array(reason.utf8)
+        guard text.count > Self.shown else { return self }
+        // Of a subscription the host is known to all.
+        let secret = Array(
+            (binding.provider == .webpush ? HTTPOrigin.split(binding.token)?.1 : binding.token)?.utf8 ?? "".utf8)
+        var (clean, at, hasHidden) = ([UInt8](), 0, false)
+        while at < text.count {
+            let count = Self.repeated(text[at...], of: secret)
+            if count > Self.shown {
+                clean.append(contentsOf: "…".utf8)
+                hasHidden = true
+            } else {
+                clean.append(text[at])
+            }
+            at += count > Self.shown ? count : 1
+        }
+        guard hasHidden else { return self }
+        var verdict = self
+        verdict.reason = String(decoding: clean, as: UTF8.self)
+        return verdict
+    }
+
+    /// Bytes at the beginning of the text that are a part of the secret; 0 when too few are.
+    private static func repeated(_ text: ArraySlice<UInt8>, of secret: [UInt8]) -> Int {
+        guard text.count > shown, secret.count > shown else { return 0 }
+        for start in 0..<secret.count - shown where secret[start] == text.first {
+            let count = zip(text, secret[start...]).prefix { $0 == $1 }.count
+            if count > shown { return count }
+        }
+        return 0
     }
 }
 

@@ -106,6 +106,7 @@ final class PushJob: HTTPExchange {
         if let failedAttempt, verdict == .deadlinePassed {
             (verdict, status) = (failedAttempt.verdict, failedAttempt.status)
         }
+        if verdict.outcome != .accepted { verdict = verdict.withoutToken(of: binding) }
         delivery?.ended(self, verdict)
         completion(self, verdict, status)
     }

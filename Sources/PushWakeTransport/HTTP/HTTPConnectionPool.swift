@@ -285,6 +285,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
 
     func connection(_ connection: HTTPConnection, ended exchanges: [HTTPExchange]) {
         var (hasAnswer, hasGoodAnswer) = (false, false)
+        var returned: [HTTPExchange] = []
         for exchange in exchanges {
             switch exchange.end {
             case .answered:
@@ -296,17 +297,19 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
                 if let refusal = connection.certificateProblem {
                     exchange.ended(.notAdmitted(refusal))
                 } else {
-                    resend(exchange)
+                    returned.append(exchange)
                 }
             case .broken(let reason) where exchange.isTakenBack:
                 exchange.cancelReason = reason
-                resend(exchange)
+                returned.append(exchange)
             case .broken(let reason):
                 statistics.requestsLost += connection.certificateProblem == nil ? 1 : 0
                 exchange.ended(connection.certificateProblem.map { .notAdmitted($0) } ?? .lost(reason))
             case nil: continue
             }
         }
+        // In the order in which they were sent: two texts to one phone are to come in theirs.
+        for exchange in returned.sorted(by: { $0.streamID > $1.streamID }) { resend(exchange) }
         if hasGoodAnswer { machine.answered() }
         if hasGoodAnswer, let address = connection.address { addressOrder.served(address) }
         if hasAnswer, isRefused { (isRefused, lastProblem) = (false, "") }

@@ -38,6 +38,37 @@ import Testing
         #expect(lost.filter { $0 != "/late" } == [])
     }
 
+    /// Two texts to one phone are to come in their order.
+    @Test(arguments: [true, false]) func `gets what it did not process in the order in which it was sent`(
+        goesAway: Bool
+    ) throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool()
+        #expect(bench.send(pool)?.response?.status == 200)
+        let paths = (0..<30).map { "/\($0)" }
+        var (held, answered): ([Int32], Int) = ([], 0)
+        bench.script = { request, connection in
+            guard connection.id == 1 else { return connection.respond(request.stream, HTTPResponse(status: 200)) }
+            held.append(request.stream)
+            // Some in the middle have ended by then.
+            if held.count.isMultiple(of: 7) { connection.respond(request.stream, HTTPResponse(status: 200)) }
+            guard held.count == paths.count else { return }
+            if goesAway { return connection.goAway(lastStream: 1) }
+            for (index, stream) in held.enumerated() where !(index + 1).isMultiple(of: 7) {
+                connection.reset(stream, code: 7)
+            }
+            bench.script = { $1.respond($0.stream, HTTPResponse(status: 200)) }
+        }
+        for path in paths {
+            pool.send(makeRequest(path), deadline: .max) { if $0.response != nil { answered += 1 } }
+        }
+        bench.run { answered == paths.count }
+        #expect(answered == paths.count)
+        let again = bench.received.dropFirst(1 + paths.count).map(\.path)
+        #expect(again == paths.enumerated().filter { !($0.offset + 1).isMultiple(of: 7) }.map(\.element))
+    }
+
     @Test func `is left when it allows no stream for long`() throws {
         let bench = try Workbench()
         try bench.serve()

@@ -344,6 +344,14 @@ def test_a_storm_of_failures_does_not_fill_the_log_and_is_counted(apns):
     assert os.path.getsize(engine.log) < 40_000
 
 
+def test_a_token_that_the_provider_repeats_is_not_shown(apns):
+    token = uuid.uuid4().hex
+    engine = apns(answer(400, json.dumps({"reason": f"Bad {token}"}).encode()))
+    done = engine.run("send", "call", "--platform", "apns", "--package", "com.example.phone", "--token", token, "--json")
+    assert json.loads(done.stdout)[0]["reason"] == "Bad …"
+    assert "push rejected" in engine.text() and token not in engine.text() + engine.run("trace").stdout
+
+
 def test_a_reason_from_outside_writes_no_line_and_no_value_of_its_own(apns):
     forged = "x status=200 reason=OK\n 0(1) ALERT: forged\x1b[31m\u009b\u2028\u202e"
     engine = apns(answer(400, json.dumps({"reason": forged}).encode()))
