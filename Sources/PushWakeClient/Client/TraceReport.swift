@@ -58,10 +58,12 @@ public struct TraceReport {
         let ending = end.isEmpty ? "not over yet" : end + time
         let from = request.text("from")
         let node = request.text("node")
+        // Asterisk's dialplan knows none.
+        let cseq = request.number("cseq").flatMap { $0 > 0 ? ", CSeq \($0)" : nil } ?? ""
         let head = [
             "\(request.text("method")) to \(request.text("aor"))\(from.isEmpty ? "" : " from \(from)"), "
                 + "\(request.number("started_ago") ?? 0) s ago: \(ending)",
-            "  Call-ID \(request.text("call_id")), CSeq \(request.number("cseq") ?? 0)\(node.isEmpty ? "" : ", at node \(node)")",
+            "  Call-ID \(request.text("call_id"))\(cseq)\(node.isEmpty ? "" : ", at node \(node)")",
             "  \(request.text("summary"))",
         ]
         return (head + request.lines.map(Self.line)).joined(separator: "\n")

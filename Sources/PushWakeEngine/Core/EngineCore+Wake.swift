@@ -160,9 +160,8 @@ extension EngineCore {
         if case .waited = known.id { known.machine.isClosed || known.waiters.isEmpty } else { false }
     }
 
-    /// A machine for a request that came `age` milliseconds ago.
-    func makeRequest(_ message: WakeMessage, _ bindings: [Binding], _ now: Int64, age: Int64 = 0) -> HeldRequest {
-        let wall = SystemClock.wallSeconds()
+    /// The devices of a request's user, and which of them are awake.
+    private func devices(of message: WakeMessage, _ bindings: [Binding], _ wall: Int64, _ now: Int64) -> CallDevices {
         let window = settings.integer(.awakeFor)
         var contacts = message.contacts.map(\.known)
         if !message.purr.isEmpty {
@@ -178,6 +177,27 @@ extension EngineCore {
                 let age = wall &- binding.registeredAt
                 return age >= 0 && age <= max(window, Self.blindWindow)
             })
+        for index in devices.devices.indices where hasJustRefused(devices.devices[index], message, now) {
+            devices.devices[index].isAwake = true
+        }
+        return devices
+    }
+
+    /// The device has refused this request a moment ago, and the caller repeats it with what was asked for (RFC 3261, 22.2;
+    /// RFC 4028, 7.3): it is awake, though no connection says so, and may not register for another push of the same call.
+    private func hasJustRefused(_ device: CallDevice, _ message: WakeMessage, _ now: Int64) -> Bool {
+        guard device.contacts.first?.reach == .datagram else { return false }
+        return calls.requests(for: message.aor).contains { earlier in
+            earlier.message.callID == message.callID && earlier.message.cseq < message.cseq && earlier.hasEnded
+                && now - (earlier.forgetAt - Self.retention) <= Self.blindWindow * 1000
+                && earlier.hasDeclined(device)
+        }
+    }
+
+    /// A machine for a request that came `age` milliseconds ago.
+    func makeRequest(_ message: WakeMessage, _ bindings: [Binding], _ now: Int64, age: Int64 = 0) -> HeldRequest {
+        let wall = SystemClock.wallSeconds()
+        var devices = devices(of: message, bindings, wall, now)
         for skipped in devices.skipped {
             log(
                 .debug,

@@ -112,6 +112,7 @@ def test_trace_tells_what_happened_to_a_call(sleeper, caller, user, asterisk):
         lambda text: text if "the request has ended: answered" in text else None)(
             asterisk.cli(f"pushwake trace {user}")))
     assert f" to {user} from " in told and "phone 1 answered" in told
+    assert f"Call-ID {call.call_id}\n" in told, "a dialplan knows no CSeq"
     for sentence in ("sleeps: pushed through apns (call)", "apns accepts the call push", "phone 1 registers",
                      "phone 1 is rung at "):
         assert sentence in told, told

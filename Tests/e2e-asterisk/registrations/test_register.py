@@ -29,6 +29,21 @@ def test_each_contact_has_what_the_registrar_granted_it(phones, asterisk, user):
     assert 100 < ends["apns"] <= 120 and 1700 < ends["fcm"] <= 1800, ends
 
 
+def test_a_token_behind_the_uri_has_its_colon_escaped(phones, asterisk, user, simulator):
+    """As baresip can send it; with the colon itself PJSIP drops the REGISTER."""
+    token, phone = fcm_token(), phones(user, asterisk.address)
+    phone.flow = ";" + fcm(token.replace(":", "%3A")).lstrip(";")
+    assert phone.register().status == 200
+    assert [row["provider"] for row in asterisk.bindings(user)] == ["fcm"]
+    asterisk.cli(f"pushwake send call {user}")
+    simulator.wait_push(token)
+    other = phones(user, asterisk.address)
+    other.flow = ";" + fcm(fcm_token()).lstrip(";")
+    with pytest.raises(AssertionError, match="got nothing"):
+        other.register(timeout=1)
+    asterisk.wait_log("syntax error exception when parsing 'Contact' header")
+
+
 def test_a_phone_keeps_a_contact_for_each_of_its_flows(phones, asterisk, user):
     """RFC 5626: two connections of one phone, each with a `reg-id` and a REGISTER of its own."""
     flows, token = [phones(user, asterisk.address, "tcp") for _ in range(2)], apns_token()

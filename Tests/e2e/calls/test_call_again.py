@@ -27,10 +27,26 @@ def test_after_a_refusal_it_is_pushed_and_held_again(server, wire, simulator, st
     woken.sleep()
     second = first.repeat()
     simulator.wait_event(phone.push.token, "call", after=1)
-    second.wait_status(110)
     wire.again(phone).register()
     assert second.wait_final().status == 200
     assert simulator.events(phone.push.token) == ["call", "call"]
+
+
+@pytest.mark.parametrize("status", [407, 422, 488])
+def test_after_a_refusal_it_rings_a_phone_that_does_not_register_again(server, wire, simulator, status):
+    """The phone is awake, though UDP shows nothing of that, and another push of the same call is no news to it."""
+    phone = wire.phone(server, f"repeated-{status}", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    first = wire.call(server, phone.user)
+    simulator.wait_event(phone.push.token, "call")
+    woken = wire.again(phone)
+    woken.answers["INVITE"] = (status,)
+    woken.register()
+    assert first.wait_final().status == status
+    woken.answers["INVITE"] = (180, 200)
+    assert first.repeat().wait_final(2).status == 200
+    assert simulator.events(phone.push.token) == ["call"]
 
 
 def test_a_copy_over_another_branch_is_pushed_once(server, wire, simulator):

@@ -207,6 +207,13 @@ final class HeldRequest {
 
     private static let longestRung = 32
 
+    /// Whether the device with one of these tokens has said no.
+    func hasDeclined(_ device: CallDevice) -> Bool {
+        devices.devices.indices.contains { index in
+            machine.hasDeclined(index) && devices.devices[index].tokens.contains { device.tokens.contains($0) }
+        }
+    }
+
     /// Of the registrar's tables, the one it is for.
     func isFor(_ domain: String) -> Bool { domain.isEmpty || message.domain.isEmpty || domain == message.domain }
 
