@@ -113,20 +113,12 @@ public final class EngineClient {
 
     /// First text under a tag, or empty.
     public static func text(_ tag: EngineProtocol.Tag, in message: MessageReader) -> String {
-        var reader = message
-        while let field = reader.next() {
-            if field.tag == tag { return reader.text(field) }
-        }
-        return ""
+        message.first(tag).map { message.text($0) } ?? ""
     }
 
     /// First number under a tag, or 0.
     public static func number(_ tag: EngineProtocol.Tag, in message: MessageReader) -> Int64 {
-        var reader = message
-        while let field = reader.next() {
-            if field.tag == tag { return reader.number(field) }
-        }
-        return 0
+        message.first(tag).map { message.number($0) } ?? 0
     }
 
     private func mayWait(_ now: Int64) -> Bool {

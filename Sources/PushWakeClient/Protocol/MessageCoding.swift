@@ -43,6 +43,20 @@ public struct MessageReader: Sendable {
         return Field(tag: tag, range: start..<start + length)
     }
 
+    /// The next field under this tag, others left out; nil when there is none.
+    public func first(_ tag: EngineProtocol.Tag) -> Field? {
+        let wanted = tag.rawValue
+        var position = position
+        while bytes.count - position >= 5 {
+            let length = Int(Self.word(bytes, at: position + 1))
+            let start = position + 5
+            guard length <= bytes.count - start else { return nil }
+            if bytes[position] == wanted { return Field(tag: tag, range: start..<start + length) }
+            position = start + length
+        }
+        return nil
+    }
+
     /// The field as text; broken UTF-8 is mended.
     public func text(_ field: Field) -> String { String(decoding: bytes[field.range], as: UTF8.self) }
 

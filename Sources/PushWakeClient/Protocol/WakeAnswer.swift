@@ -23,8 +23,13 @@ package struct WakeAnswer: Equatable {
 
     /// Every contact may ring.
     package init(contacts: Int) {
-        verdicts = Array(repeating: 0, count: contacts)
-        legs = Array(repeating: 0, count: contacts)
+        (verdicts, legs) = ([], [])
+        verdicts.reserveCapacity(contacts)
+        legs.reserveCapacity(contacts)
+        for _ in 0..<contacts {
+            verdicts.append(0)
+            legs.append(0)
+        }
     }
 
     /// Writes the fields of the reply.

@@ -35,20 +35,13 @@ package struct WakeMessage: Equatable {
             return other
         }
 
-        /// Where requests to it go. Behind an edge proxy only the Path may change when a phone comes back, through another one
-        /// or over another connection of the same (RFC 5626, 5.1).
-        private var address: String {
-            let bare = Binding.withoutPushParameters(uri)
-            return path.isEmpty ? bare : "\(bare) \(path)"
-        }
-
         /// As the call machine knows it.
         package var known: CallDevices.KnownContact {
             CallDevices.KnownContact(
                 uri: uri, instance: instance,
                 contact: CallContact(
-                    key: key, address: address, flow: flow, registrationID: registration,
-                    reach: reach, age: age, isBehindProxy: isBehindProxy))
+                    key: key, address: uri, path: path, flow: flow, registrationID: registration, reach: reach,
+                    age: age, isBehindProxy: isBehindProxy))
         }
     }
 
@@ -228,15 +221,9 @@ package struct RequestDeadline: Equatable {
 
     /// Reads it from a request; one that says nothing never ends.
     package init(decoding message: MessageReader) {
-        var reader = message
         // Clients say it first.
-        while sentAt == nil || senderTimeout == nil, let field = reader.next() {
-            switch field.tag {
-            case .sentAt: sentAt = reader.number(field)
-            case .senderTimeout: senderTimeout = reader.number(field)
-            default: break
-            }
-        }
+        sentAt = message.first(.sentAt).map { message.number($0) }
+        senderTimeout = message.first(.senderTimeout).map { message.number($0) }
     }
 
     /// Whether the sender has given up by `now` (monotonic milliseconds). Both times were cut to milliseconds, so a

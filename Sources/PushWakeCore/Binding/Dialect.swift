@@ -134,6 +134,19 @@ extension Binding {
     /// everything else is as it came.
     public var contactWithoutPushParameters: String { Self.withoutPushParameters(contact) }
 
+    /// Whether two contact URIs are the same without them. Nearly always nothing is taken out for the answer: both are as
+    /// their phone wrote them, or have another host or port.
+    package static func isSame(_ a: String, as b: String) -> Bool {
+        if a == b { return true }
+        let (own, others) = (a.utf8Span.span, b.utf8Span.span)
+        for index in 0..<min(own.count, others.count) {
+            let (byte, other) = (own[index], others[index])
+            if byte == ASCII.semicolon || other == ASCII.semicolon { break }
+            if byte != other { return false }
+        }
+        return withoutPushParameters(a) == withoutPushParameters(b)
+    }
+
     /// The same for any contact URI.
     public static func withoutPushParameters(_ contact: String) -> String {
         let bytes = contact.utf8Span.span

@@ -73,8 +73,12 @@ public struct CallContact: Equatable, Sendable {
 
     /// The host's name for it; no two contacts of a user share one.
     public var key: String
-    /// Where requests to it go; a registrar may keep the key while a device changes it. Empty when not known.
+    /// Where requests to it go, push parameters or not; a registrar may keep the key while a device changes it. Empty when
+    /// not known.
     public var address: String
+    /// Path by which they go there (RFC 3327). Behind an edge proxy it alone may change when a phone comes back, through
+    /// another one or over another connection of the same (RFC 5626, 5.1).
+    public var path: String
     /// The address and transport that its REGISTER came from, or anything else that changes with them; empty when
     /// the host does not know.
     public var flow: String
@@ -92,12 +96,13 @@ public struct CallContact: Equatable, Sendable {
     public var isElsewhere: Bool
 
     public init(
-        key: String, address: String = "", flow: String = "", registrationID: String = "",
+        key: String, address: String = "", path: String = "", flow: String = "", registrationID: String = "",
         flowNumber: UInt32 = 0, reach: Reach = .datagram, age: Int64 = -1, isBehindProxy: Bool = false,
         isElsewhere: Bool = false
     ) {
         self.key = key
         self.address = address
+        self.path = path
         self.flow = flow
         self.registrationID = registrationID
         self.flowNumber = flowNumber
@@ -108,7 +113,10 @@ public struct CallContact: Equatable, Sendable {
     }
 
     /// A request to either goes to the same place.
-    func isSamePlace(as other: CallContact) -> Bool { key == other.key && address == other.address }
+    func isSamePlace(as other: CallContact) -> Bool {
+        guard key == other.key, path == other.path else { return false }
+        return Binding.isSame(address, as: other.address)
+    }
 
     /// A request to either takes the same way. Where a registrar keeps no source of a REGISTER, datagrams go to the
     /// address alone.

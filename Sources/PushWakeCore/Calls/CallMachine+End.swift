@@ -17,7 +17,7 @@ extension CallMachine {
         endedAt = now
         isHeld = false
         declineAt = nil
-        var verbs: [CallVerb] = []
+        var verbs = [CallVerb].withRoom(2)
         for index in devices.indices {
             dropPush(index, &verbs)
             tellEnd(how, index, now, &verbs)
@@ -87,11 +87,14 @@ extension CallMachine {
 
     /// After the wait: when nobody is left but phones that came and say nothing, for whom a proxy would wait as long as its
     /// transaction lets it. `.max`: somebody may still answer, or the script has a say in it.
-    var legsLostAt: Int64 {
+    mutating func legsLostAt() -> Int64 {
         guard host == .proxy, !isElsewhere else { return .max }
         var last: Int64 = .min
-        let devices = devices.span
-        for index in devices.indices where devices[index].hasLeg { last = max(last, devices[index].lostAt) }
+        for index in devices.indices {
+            ask(index) { device in
+                if device.hasLeg { last = max(last, device.lostAt) }
+            }
+        }
         return last == .min ? .max : max(last, endsAt)
     }
 

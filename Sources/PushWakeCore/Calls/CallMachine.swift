@@ -336,14 +336,13 @@ public struct CallMachine: ~Copyable {
     // MARK: Time
 
     /// When `tick(now:)` must be called; nil: there is nothing to wait for.
-    public func deadline() -> Int64? {
+    public mutating func deadline() -> Int64? {
         guard end == nil else { return nil }
         var next = isHeld || isElsewhere && !isClosed ? endsAt : Int64.max
         if let declineAt { next = min(next, declineAt) }
         if !isClosed {
-            let devices = devices.span
-            for index in devices.indices { next = min(next, devices[index].deadline) }
-            next = min(next, legsLostAt)
+            for index in devices.indices { next = min(next, ask(index) { $0.deadline }) }
+            next = min(next, legsLostAt())
         }
         return next == .max ? nil : next
     }
@@ -354,7 +353,7 @@ public struct CallMachine: ~Copyable {
         decide(now, &verbs)
         guard !isClosed else { return verbs }
         for index in devices.indices { tick(index, now, &verbs) }
-        if now >= legsLostAt { loseLegs(&verbs) }
+        if now >= legsLostAt() { loseLegs(&verbs) }
         decide(now, &verbs)
         return verbs
     }
@@ -484,7 +483,7 @@ public struct CallMachine: ~Copyable {
 
     /// Nobody has heard the leg so far, and the push has not brought its phone: its timer is not worth waiting for.
     private mutating func closeSilentLeg(_ index: Int, _ verbs: inout [CallVerb]) {
-        guard let leg = ask(index, { $0.isAwaited ? $0.leg?.number : nil }) else { return }
+        guard ask(index, { $0.isAwaited }), let leg = ask(index, { $0.leg?.number }) else { return }
         _ = closeOtherLeg(index, &verbs)
         devices[index].closeLeg()
         verbs.append(.close(leg: leg))

@@ -132,7 +132,7 @@ extension EngineCore {
             if request.machine.isClosed { request.remember(rung: uri) }
             let own = perform(request.machine.registered(registration, now: now), request)
             for verb in own where verb.kind == .ring { request.times.released(leg: verb.leg, at: microseconds) }
-            verbs += own
+            verbs.take(own)
             schedule(request, now)
         }
         return verbs

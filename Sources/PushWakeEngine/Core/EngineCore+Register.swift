@@ -77,7 +77,7 @@ extension EngineCore {
         var stale = try leftContacts(registration, in: store, now)
         let removed = registration.isPushedUpstream ? 0 : try unbind(registration, in: store, now)
         let bound = try bind(registration, granted, host, in: store, now)
-        stale += bound.replaced
+        stale.take(bound.replaced)
         return Kept(
             removed: removed, bound: bound, stale: Self.withoutNamed(stale, registration),
             purrs: purrs(of: registration, bound.stored, in: store, now: now))
@@ -127,10 +127,10 @@ extension EngineCore {
         let verbs = tellRequests(of: registration, host)
         guard let peer else { return dispatch(verbs) }
         let own = dispatch(verbs, exceptOf: host.id)
+        var stored: ProviderSet = []
+        for index in kept.bound.stored.indices { stored.insert(kept.bound.stored[index].provider) }
         let caps = policy.featureCaps(
-            of: registration, stored: ProviderSet(kept.bound.stored.lazy.map(\.provider)), purrs: kept.purrs,
-            brief: kept.bound.brief
-        )
+            of: registration, stored: stored, purrs: kept.purrs, brief: kept.bound.brief)
         var late = own[...]
         reply(to: message, peer) { writer in
             writer.put(.outcome, outcome.rawValue)
@@ -163,13 +163,13 @@ extension EngineCore {
             var known =
                 saved?.known.contact
                 ?? CallContact(
-                    key: contact.uri, address: Binding.withoutPushParameters(contact.uri),
+                    key: contact.uri, address: contact.uri,
                     registrationID: registration.callID)
             // Without an instance it says nothing (RFC 5626, 6).
             if !contact.instance.isEmpty { known.flowNumber = contact.flowNumber }
             let device = CallRegistration(
                 instance: contact.instance, tokens: contact.bindings.map(\.token), contact: known)
-            verbs += registered(device, uri: contact.uri, aor: registration.aor, domain: host.domain)
+            verbs.take(registered(device, uri: contact.uri, aor: registration.aor, domain: host.domain))
         }
         return verbs
     }
@@ -229,10 +229,10 @@ extension EngineCore {
                 bound.isOvertaken = true
                 continue
             }
-            bound.replaced += kept.leftContacts
-            bound.newTokens += kept.newTokens
-            bound.dueTokens += kept.dueTokens
-            bound.stored += bindings
+            bound.replaced.take(kept.leftContacts)
+            bound.newTokens.take(kept.newTokens)
+            bound.dueTokens.take(kept.dueTokens)
+            bound.stored.take(bindings)
         }
         return bound
     }
@@ -299,6 +299,7 @@ struct RegisteringHost {
     /// Its place in `contacts`: by its URI or its instance, or what all others leave over, where the registrar or the script
     /// writes it otherwise (an alias for the way back, say).
     func place(of contact: RegisteredContact, of registration: Registration) -> Int? {
+        guard !contacts.isEmpty else { return nil }
         if let named = place(named: contact) { return named }
         var rest = Set(contacts.indices)
         for other in registration.contacts where other != contact && !registration.isRemoval(other) {

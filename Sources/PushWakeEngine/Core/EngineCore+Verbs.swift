@@ -75,13 +75,10 @@ extension EngineCore {
 
     /// Splits off the verbs that one host executes itself, in answer to what it asked.
     func dispatch(_ verbs: [HostVerb], exceptOf host: UInt64) -> [HostVerb] {
+        guard verbs.contains(where: { !$0.isFor(host) }) else { return verbs }
         var own: [HostVerb] = []
         for verb in verbs {
-            if case .handle(let holder, _) = verb.request.id, holder == host {
-                own.append(verb)
-            } else {
-                dispatch([verb])
-            }
+            if verb.isFor(host) { own.append(verb) } else { dispatch([verb]) }
         }
         return own
     }
@@ -231,6 +228,11 @@ final class HostVerb {
         self.request = request
     }
 
+    /// This host holds its request.
+    func isFor(_ host: UInt64) -> Bool {
+        if case .handle(host, _) = request.id { true } else { false }
+    }
+
     /// Writes it as fields of a message.
     func encode(into writer: inout MessageWriter) {
         writer.put(.verb, kind.rawValue)
@@ -254,6 +256,13 @@ final class HostVerb {
         writer.put(.fromURI, request.message.fromURI)
         writer.put(.fromTag, request.message.fromTag)
         writer.put(.toURI, request.message.toURI)
+    }
+}
+
+extension Array {
+    /// Appends others. Of lists that are mostly empty the first is taken as it is, and not copied.
+    mutating func take(_ others: [Element]) {
+        if isEmpty { self = others } else if !others.isEmpty { append(contentsOf: others) }
     }
 }
 

@@ -149,7 +149,7 @@ extension EngineCore {
 
     private static func registration(of contact: RegistrationNotice.Contact) -> CallRegistration {
         let known = CallContact(
-            key: contact.shortKey, address: Binding.withoutPushParameters(contact.uri), flow: contact.flow,
+            key: contact.shortKey, address: contact.uri, flow: contact.flow,
             registrationID: contact.registrationID, flowNumber: contact.instance.isEmpty ? 0 : contact.flowNumber,
             isBehindProxy: !contact.route.isEmpty, isElsewhere: true)
         return CallRegistration(instance: contact.instance, tokens: contact.tokens, contact: known)

@@ -49,6 +49,12 @@ struct BindingKind {
     /// Numbers in the order of the columns.
     var numbers: [UInt8] { [provider.rawValue, environment.rawValue, service?.rawValue ?? 0, dialect.rawValue] }
 
+    /// The same bytes tell them.
+    func isSame(as other: BindingKind) -> Bool {
+        provider == other.provider && environment == other.environment && service == other.service
+            && dialect == other.dialect && app.isSameBytes(as: other.app) && team.isSameBytes(as: other.team)
+    }
+
     /// Bytes that tell kinds apart.
     var key: [UInt8] { numbers + app.utf8 + [0] + team.utf8 }
 }
@@ -65,6 +71,8 @@ final class BindingKindTable {
     private let database: SQLiteDatabase
     private var ids: [[UInt8]: Int64] = [:]
     private var kinds: [Int64: BindingKind] = [:]
+    /// The one that was asked for last.
+    private var last: (kind: BindingKind, id: Int64)?
 
     init(_ database: SQLiteDatabase) { self.database = database }
 
@@ -72,10 +80,19 @@ final class BindingKindTable {
     func refresh() {
         ids = [:]
         kinds = [:]
+        last = nil
     }
 
     /// The id of `kind`, stored when it is new; `inline` when the table is full.
     func id(of kind: BindingKind) throws(StoreError) -> Int64 {
+        // Most phones of a file have one app.
+        if let last, last.kind.isSame(as: kind) { return last.id }
+        let id = try knownOrNew(kind)
+        if id != Self.inline { last = (kind, id) }
+        return id
+    }
+
+    private func knownOrNew(_ kind: BindingKind) throws(StoreError) -> Int64 {
         let key = kind.key
         if let known = ids[key] { return known }
         var id = try find(kind)

@@ -16,6 +16,8 @@ final class SQLiteDatabase {
     private let handle: OpaquePointer
     private let path: String
     private var statements: [String: SQLiteStatement] = [:]
+    /// The one that was asked for last.
+    private var last: (sql: String, statement: SQLiteStatement)?
     private let lockWait: LockWait
     /// What was last said of a lock, and when: who holds it is not looked up for each write that meets it.
     private var lockError: (error: StoreError, time: Int64)?
@@ -90,6 +92,7 @@ final class SQLiteDatabase {
 
     deinit {
         statements = [:]
+        last = nil
         sqlite3_close_v2(handle)
     }
 
@@ -101,7 +104,12 @@ final class SQLiteDatabase {
 
     /// The prepared form of `sql`, made once.
     func statement(_ sql: String) throws(StoreError) -> SQLiteStatement {
-        if let known = statements[sql] { return known }
+        // The one before, as a rule: a long text is hashed for nothing.
+        if let last, last.sql == sql { return last.statement }
+        if let known = statements[sql] {
+            last = (sql, known)
+            return known
+        }
         var prepared: OpaquePointer?
         try check(sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil))
         guard let prepared else { throw StoreError.unusable("\(path): an empty statement cannot be run") }

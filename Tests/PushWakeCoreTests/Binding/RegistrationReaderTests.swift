@@ -179,4 +179,20 @@ import Testing
         let binding = Binding(provider: .apns, token: "00fc", dialect: .rfc8599, contact: contact)
         #expect(binding.contactWithoutPushParameters == expected)
     }
+
+    @Test(arguments: [
+        ("sip:a@h", "sip:a@h", true),
+        ("sip:a@h;pn-prid=1", "sip:a@h", true),
+        ("sip:a@h;pn-prid=1;ob", "sip:a@h;ob;pn-prid=2", true),
+        ("sip:a@h:5060;pn-prid=1", "sip:a@h:5061;pn-prid=1", false),
+        ("sip:a@h;pn-prid=1", "sip:a@host;pn-prid=1", false),
+        ("sip:a;pn-x@h", "sip:a@h", false),
+        ("sip:a@h;transport=tls;pn-prid=1", "sip:a@h;transport=tcp;pn-prid=1", false),
+        ("", "sip:a@h", false), ("", ";pn-prid=1", true),
+    ])
+    func `two contacts are compared without push parameters`(a: String, b: String, areSame: Bool) {
+        #expect(Binding.isSame(a, as: b) == areSame)
+        #expect(Binding.isSame(b, as: a) == areSame)
+        #expect((Binding.withoutPushParameters(a) == Binding.withoutPushParameters(b)) == areSame)
+    }
 }

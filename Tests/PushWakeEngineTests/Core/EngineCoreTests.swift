@@ -173,7 +173,7 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         try bench.register(fcm)
         _ = try bench.core.wake(call(1))
         weak let request = bench.core.calls.requests(for: "bob").first
-        #expect(request?.pushes.entries.count == 1)
+        #expect(request?.pushes.count == 1)
         // Its push ends: there is no key.
         bench.loop.turn(waitingUpTo: 0)
         bench.core.endCall(aor: "bob", callID: "call-1", .cancelled)

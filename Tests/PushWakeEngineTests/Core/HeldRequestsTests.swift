@@ -69,7 +69,7 @@ import Testing
         entry.followers.append((first, 0))
         let second = bench.core.makeRequest(text, [], 5000)
         second.pushes.renew("00ff", for: second, now: 5000)
-        #expect((second.pushes.entries["00ff"] != nil) == isKept)
+        #expect((second.pushes.known("00ff") != nil) == isKept)
     }
 
     @Test func `is counted once, however often it ends`() throws {

@@ -55,7 +55,7 @@ private final class LimitBench {
 }
 
 extension HeldRequest {
-    fileprivate var entry: RequestPushes.Entry? { pushes.entries["abc:def"] }
+    fileprivate var entry: RequestPushes.Entry? { pushes.known("abc:def") }
     /// Its push has gone, or was refused.
     fileprivate var hasBeenPushed: Bool { entry?.job != nil || entry?.isAccepted != nil }
 }

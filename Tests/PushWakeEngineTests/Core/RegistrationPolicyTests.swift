@@ -5,7 +5,7 @@ import PushWakeEngine
 import Testing
 
 @Suite struct `Feature-Caps of a reply` {
-    private func caps(_ contact: String, _ stored: Set<Provider>) throws -> [String] {
+    private func caps(_ contact: String, _ stored: ProviderSet) throws -> [String] {
         var settings = Settings()
         try settings.set(.apnsKey, to: "/k.p8")
         try settings.set(.fcmKey, to: "/k.json")
@@ -73,7 +73,7 @@ import Testing
     private let webPush = "<sip:a@h;pn-provider=webpush;pn-prid=https://push.example.com/x>"
     private let acrobits = "<sip:a@h;pn-provider=acrobits;pn-param=com.app;pn-prid=00>"
 
-    private func caps(_ contact: String, _ settings: Settings, _ stored: Set<Provider>) -> [String] {
+    private func caps(_ contact: String, _ settings: Settings, _ stored: ProviderSet) -> [String] {
         var reader = RegistrationReader()
         reader.header(name: "Contact".utf8.span, value: contact.utf8.span)
         let policy = RegistrationPolicy(settings: settings, vapidKey: "BA1Hxzyi")

@@ -20,6 +20,21 @@ public struct TokenRemovalGuard: Sendable {
         var isOn = false
         /// Users with a bad token since the counts were halved.
         var users: Set<Int> = []
+
+        mutating func fade(_ now: Int64) {
+            let age = now.subtractingReportingOverflow(halvedAt).partialValue
+            if age >= TokenRemovalGuard.halfLife {
+                let halvings = min(age / TokenRemovalGuard.halfLife, 62)
+                good >>= halvings
+                bad >>= halvings
+                halvedAt = now
+                users.removeAll()
+                if bad < TokenRemovalGuard.leastBad { isOn = false }
+            } else if age < 0 {
+                // The clock was put back: by what was noted before it, nothing would fade until it has caught up.
+                halvedAt = now
+            }
+        }
     }
 
     /// Bad tokens below which nothing is concluded.
@@ -58,8 +73,16 @@ public struct TokenRemovalGuard: Sendable {
         guard isBad || verdict.outcome == .accepted else { return nil }
         if isBad, verdict.goneSince != nil { return .remove }
         let topic = Topic(binding)
-        var tally = current(topic, now)
-        defer { tallies[topic] = tally }
+        // Found with one look: this is asked for each push that is taken.
+        if let place = tallies.index(forKey: topic) {
+            return Self.decide(isBad, binding, &tallies.values[place], now)
+        }
+        if tallies.count >= Self.mostTopics { tallies.removeAll(keepingCapacity: true) }
+        return Self.decide(isBad, binding, &tallies[topic, default: Tally(halvedAt: now)], now)
+    }
+
+    private static func decide(_ isBad: Bool, _ binding: Binding, _ tally: inout Tally, _ now: Int64) -> Decision? {
+        tally.fade(now)
         guard isBad else {
             tally.good += 1
             if tally.isOn, tally.good > tally.bad { tally.isOn = false }
@@ -67,29 +90,9 @@ public struct TokenRemovalGuard: Sendable {
         }
         // One user may bring any number of bad ones. A token that was given by hand has none, and is one by itself.
         let user = binding.aor.isEmpty ? binding.token : binding.aor
-        if tally.users.count >= Self.mostUsers || tally.users.insert(user.hashValue).inserted { tally.bad += 1 }
-        guard tally.bad >= Self.leastBad, tally.bad > tally.good else { return tally.isOn ? .keep : .remove }
+        if tally.users.count >= mostUsers || tally.users.insert(user.hashValue).inserted { tally.bad += 1 }
+        guard tally.bad >= leastBad, tally.bad > tally.good else { return tally.isOn ? .keep : .remove }
         defer { tally.isOn = true }
         return tally.isOn ? .keep : .keepAndAlarm
-    }
-
-    private mutating func current(_ topic: Topic, _ now: Int64) -> Tally {
-        guard var tally = tallies[topic] else {
-            if tallies.count >= Self.mostTopics { tallies.removeAll(keepingCapacity: true) }
-            return Tally(halvedAt: now)
-        }
-        let age = now.subtractingReportingOverflow(tally.halvedAt).partialValue
-        if age >= Self.halfLife {
-            let halvings = min(age / Self.halfLife, 62)
-            tally.good >>= halvings
-            tally.bad >>= halvings
-            tally.halvedAt = now
-            tally.users.removeAll()
-            if tally.bad < Self.leastBad { tally.isOn = false }
-        } else if age < 0 {
-            // The clock was put back: by what was noted before it, nothing would fade until it has caught up.
-            tally.halvedAt = now
-        }
-        return tally
     }
 }
