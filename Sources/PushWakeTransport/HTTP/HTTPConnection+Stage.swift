@@ -134,6 +134,8 @@ extension HTTPConnection {
         case waiting(since: Int64)
         /// A PING is on its way as well, where one can be sent; so many bytes had been handed to the kernel by then.
         case asked(since: Int64, position: UInt64)
+        /// Nothing came: others go elsewhere, and what may not be repeated waits here.
+        case left(since: Int64)
         /// It may have been this process that slept: what does not come until then will not come.
         case lastChance(since: Int64, until: Int64)
 
@@ -141,7 +143,7 @@ extension HTTPConnection {
         var since: Int64 {
             switch self {
             case .heard: .max
-            case .waiting(let since), .asked(let since, _), .lastChance(let since, _): since
+            case .waiting(let since), .asked(let since, _), .left(let since), .lastChance(let since, _): since
             }
         }
 

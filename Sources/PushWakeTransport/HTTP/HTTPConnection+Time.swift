@@ -44,9 +44,8 @@ extension HTTPConnection {
 
     /// When a connection has been silent for too long although a request waits; `.max` while there is no such time.
     private func silenceEnd(of established: Established) -> Int64 {
-        guard machine.isUsable else { return .max }
-        return switch established.silence {
-        case .heard, .lastChance: .max
+        switch established.silence {
+        case .heard, .left, .lastChance: .max
         case .waiting(let since): since + configuration.silence / 2
         case .asked(let since, _): since + configuration.silence
         }
@@ -78,6 +77,7 @@ extension HTTPConnection {
             established.silence = .waiting(since: loop.now)
             return
         }
+        established.silence = .left(since: established.silence.since)
         let reason = "\(origin.authority) has been silent for \(configuration.silence) ms"
         // One request is all: what may come twice goes elsewhere with the connection's end, the other may yet be read here.
         if case .http1(let session) = established.session {

@@ -142,6 +142,31 @@ import Testing
         #expect(bench.received.map(\.path) == ["/3/device/a", "/call", "/next"])
     }
 
+    @Test func `that falls silent after its GOAWAY is left as soon`() throws {
+        let bench = try Workbench()
+        try bench.serve()
+        let pool = try bench.makePool { ($0.silence, $0.answerTimeout) = (300, 5000) }
+        #expect(bench.send(pool)?.response?.status == 200)
+        bench.script = { request, connection in
+            guard connection.id == 1 else { return connection.respond(request.stream, HTTPResponse(status: 200)) }
+            guard request.path == "/message" else { return }
+            connection.goAway(lastStream: request.stream)
+            connection.pauseReading()
+        }
+        let (call, message) = (Push("/call", isHarmless: true), Push("/message", isHarmless: false))
+        bench.loop.updateTime()
+        let begin = bench.loop.now
+        pool.send(call)
+        pool.send(message)
+        bench.run { call.result != nil }
+        #expect(call.result?.response?.status == 200)
+        #expect((250..<2500).contains(bench.loop.now - begin))
+        #expect(message.result == nil)
+        bench.run { message.result != nil }
+        #expect(message.result?.problem.isEmpty == false)
+        #expect(bench.received.map(\.path) == ["/3/device/a", "/call", "/message", "/call"])
+    }
+
     @Test func `that says nothing from the first request on is left as soon`() throws {
         let bench = try Workbench()
         try bench.serve()
