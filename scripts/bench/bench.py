@@ -216,6 +216,7 @@ def main():
     parser.add_argument("--soak", type=int, default=1_000_000, help="pushes beside a dead service")
     parser.add_argument("--proof", action="store_true", help="only the backlog, provider faults and the engine with many bindings")
     parser.add_argument("--engine", action="store_true", help="only the engine with many bindings")
+    parser.add_argument("--instances", action="store_true", help="phones in the engine's store send a +sip.instance")
     parser.add_argument("--json", type=Path, help="also write the medians to this file")
     arguments = parser.parse_args()
 
@@ -238,7 +239,8 @@ def main():
                     results["soak"] = bench_engine.soak(
                         PUSHWAKE, Path(directory), server, keys, arguments.soak, pinned(CLIENT_CORE))
                 results["bindings"] = bench_engine.bindings(
-                    PUSHWAKE, Path(directory), server, keys, (1000, arguments.bindings), 20_000, pinned(CLIENT_CORE))
+                    PUSHWAKE, Path(directory), server, keys, (1000, arguments.bindings), 20_000, pinned(CLIENT_CORE),
+                    arguments.instances)
         if arguments.proof or arguments.engine:
             return save(results, arguments.json)
         with sink(keys) as server:

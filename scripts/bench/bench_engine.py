@@ -37,6 +37,7 @@ class Engine:
             "store_path": directory / "bindings.db", "log_level": "error"}
         (directory / "settings.conf").write_text("".join(f"{name} = {value}\n" for name, value in settings.items()))
         self.process = subprocess.Popen([pushwake, "engine", "--settings", directory / "settings.conf"], preexec_fn=pin)
+        self.have_instances = False
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for _ in range(200):
             try:
@@ -73,6 +74,8 @@ class Engine:
         def one(user):
             token = f"{user:016x}" + "ab" * 24
             contact = f"<sip:{user}@192.0.2.{user % 250}:5060;transport=tls;{push.format(token)}>"
+            if self.have_instances:
+                contact += f';+sip.instance="<urn:uuid:{user:08x}-5b1e-4c3a-9d2f-0123456789ab>"'
             return message(REGISTER, user, (AOR, f"user{user}@example.com"), (CALL_ID, f"{user}-reg"), (CSEQ, cseq),
                            (GRANTED, 3600), (HEADER_NAME, "Contact"), (HEADER_VALUE, contact))
         return self.exchange((one(user) for user in users), rate)
@@ -108,14 +111,17 @@ class Engine:
 PACE = 300
 
 
-def bindings(pushwake, directory, server, keys, counts, pushes, pin):
-    """Prints what the engine's requests cost for each number of bindings in its store, as fast as they go and paced."""
+def bindings(pushwake, directory, server, keys, counts, pushes, pin, have_instances=False):
+    """Prints what the engine's requests cost for each number of bindings in its store, as fast as they go and paced.
+    Of phones with an instance the engine also looks where their tokens were before (`one_aor_per_token`)."""
     columns = {"new": "new binding", "refresh": "refresh", "push": "send", "paced_refresh": "refresh, paced", "paced_push": "send, paced"}
-    print(f"\nwhole engine, SQLite: cpu us per request, {pushes:,} random users, {WINDOW} at a time; paced: {PACE} a second")
+    phones = "phones with an instance, " if have_instances else ""
+    print(f"\nwhole engine, SQLite: cpu us per request, {phones}{pushes:,} random users, {WINDOW} at a time; paced: {PACE} a second")
     print(f"  {'bindings':>12}" + "".join(f"{title:>16}" for title in columns.values()) + f"{'memory MB':>12}{'lost':>6}")
     result = {}
     for count in counts:
         engine = Engine(pushwake, directory / f"engine-{count}", f"https://127.0.0.1:{server.port}", keys.directory, pin)
+        engine.have_instances = have_instances
         choice = random.Random(7)
         users = [choice.randrange(count) for _ in range(pushes)]
         few = users[:5 * PACE]
