@@ -152,7 +152,8 @@ struct HTTP1Parser {
     private mutating func takeLine(limit: Int) throws(Failure) -> ArraySlice<UInt8>? {
         guard let end = buffer[max(consumed, searched)...].firstIndex(of: 0x0A) else {
             searched = buffer.count
-            if buffer.count - consumed > limit { throw .tooLong }
+            // One more may be a CR.
+            if buffer.count - consumed > limit + 1 { throw .tooLong }
             return nil
         }
         var line = buffer[consumed..<end]

@@ -88,6 +88,13 @@ import Testing
         #expect(throws: HTTP1Parser.Failure.self) { try parse("HTTP/1.1 200 OK\r\n folded\r\n\r\n", step: step) }
     }
 
+    @Test(arguments: [1, 7, 2000], [(1000, true), (1001, false)])
+    func `takes a line as long as the limit in pieces of any size`(step: Int, line: (length: Int, isTaken: Bool)) throws {
+        let text =
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n" + String(repeating: "t", count: line.length)
+        #expect((try? parse(text + "\r\n\r\n", step: step).count) == (line.isTaken ? 1 : nil))
+    }
+
     @Test func `keeps a body within its limit and goes on after it`() throws {
         let text =
             "HTTP/1.1 200 OK\r\ncontent-length: 300\r\n\r\n" + String(repeating: "b", count: 300)
