@@ -157,6 +157,29 @@ private func read(_ method: String, _ headers: [(String, String)] = [], uri: Str
         #expect(read("MESSAGE", [("c", "multipart/mixed;boundary=b")], body: body).text.isEmpty)
     }
 
+    @Test func `finds nothing in parts but what is there, in any order`() {
+        var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+        let pieces = [
+            "--b", "--b--", "\r\n", "\n", "\r\n\r\n", "Content-Type: ", "multipart/mixed;boundary=b", "message/cpim",
+            "text/plain", ":", " ", "--", "Hi", "\r", "\"", ";boundary=",
+        ]
+        var found = 0
+        for _ in 0..<20_000 {
+            var body = ""
+            for _ in 0..<24 {
+                state ^= state << 13
+                state ^= state >> 7
+                state ^= state << 17
+                body += pieces[Int(state >> 32) % pieces.count]
+            }
+            let type = state & 1 == 0 ? "multipart/mixed;boundary=b" : "message/cpim"
+            let request = read("MESSAGE", [("c", type)], body: body)
+            #expect(body.contains(request.text) || request.text.isEmpty)
+            found += request.text.isEmpty ? 0 : 1
+        }
+        #expect(found > 100)
+    }
+
     @Test func `takes a body as long as Content-Length says`() {
         #expect(read("MESSAGE", [("l", "5")], body: "hello world").text == "hello")
         #expect(read("MESSAGE", [("Content-Length", "4294967296")], body: "hello").text == "hello")
