@@ -16,7 +16,7 @@ public struct IncomingRequest: Equatable, Sendable {
     public var isForChatService = false
     /// Event, without its parameters, in lower case (RFC 6665, 8.2.1).
     public var eventPackage = ""
-    /// Content-Type as sent; empty when not said. Of a MESSAGE in CPIM that of what it wraps.
+    /// Content-Type as sent; empty when not said. Of a MESSAGE in CPIM or of several parts that of what its user reads.
     public var contentType = ""
     /// `Messages-Waiting: no` in the body (RFC 3842, 3.5): the mailbox was emptied.
     public var saysNoMessageWaits = false
@@ -82,11 +82,14 @@ public enum MessageBody: Equatable, Sendable {
         return contentType.utf8.count >= wanted.utf8.count && mediaType(of: contentType) == wanted
     }
 
-    /// True for a message in an envelope of its own (RFC 3862).
-    static func isCPIM(_ contentType: String) -> Bool { mediaType(of: contentType) == "message/cpim" }
+    /// True for text without markup, which is what a content is whose type is not said (RFC 2045, 5.2).
+    static func isPlainText(_ contentType: String) -> Bool {
+        let type = mediaType(of: contentType)
+        return type.isEmpty || type == "text/plain"
+    }
 
     /// The type in lower case and without parameters.
-    private static func mediaType(of contentType: String) -> String {
+    static func mediaType(of contentType: String) -> String {
         let type = contentType.utf8.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }
         return String(decoding: type, as: UTF8.self).lowercased()
     }
@@ -174,14 +177,10 @@ extension RequestReader {
         }
     }
 
-    /// What its user reads. CPIM tells nothing but how to pack it, and RFC 5438 sends a notice in nothing else.
     private mutating func readMessage(_ body: Span<UInt8>) {
-        var content = 0..<body.count
-        if MessageBody.isCPIM(request.contentType), let message = CPIMMessage(body) {
-            request.contentType = message.contentType
-            content = message.isPlain ? message.content : 0..<0
-        }
-        if MessageBody(contentType: request.contentType) == .text { request.text = body.part(content).text() }
+        let content = MessageContent(body, contentType: request.contentType)
+        request.contentType = content.type
+        if let text = content.text { request.text = body.part(text).text() }
     }
 
     /// Whether a session description, or one in a body of several parts, has video that is not switched off (port 0,

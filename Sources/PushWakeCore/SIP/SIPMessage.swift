@@ -56,47 +56,6 @@ public struct SIPMessage: Sendable {
     }
 }
 
-/// Walks lines that end in CRLF, LF or at the end of the bytes.
-private struct Lines: ~Escapable {
-    private let bytes: Span<UInt8>
-    private var cursor: Cursor
-
-    @_lifetime(copy bytes)
-    init(_ bytes: Span<UInt8>) {
-        self.bytes = bytes
-        cursor = Cursor(bytes)
-    }
-
-    /// What has not been walked yet.
-    var rest: Range<Int> { cursor.position..<max(cursor.position, bytes.count) }
-
-    @_lifetime(self: copy self)
-    mutating func skipEmpty() {
-        cursor.skip { $0 == ASCII.carriageReturn || $0 == ASCII.lineFeed }
-    }
-
-    @_lifetime(self: copy self)
-    mutating func next() -> Range<Int>? {
-        if cursor.isAtEnd { return nil }
-        var line = cursor.skip(to: ASCII.lineFeed)
-        _ = cursor.take(ASCII.lineFeed)
-        if !line.isEmpty, bytes[line.upperBound &- 1] == ASCII.carriageReturn {
-            line = line.lowerBound..<(line.upperBound &- 1)
-        }
-        return line
-    }
-
-    /// A line with the lines that go on with it.
-    @_lifetime(self: copy self)
-    mutating func nextFolded() -> Range<Int>? {
-        guard var line = next() else { return nil }
-        while !line.isEmpty, let byte = cursor.peek(), ASCII.isBlank(byte), let more = next() {
-            line = line.lowerBound..<more.upperBound
-        }
-        return line
-    }
-}
-
 /// How much of a message is looked at. What is longer is a problem, not a reason to allocate.
 public enum SIPLimits {
     /// Bytes of one header value that is read for push.

@@ -77,6 +77,8 @@ private func read(_ method: String, _ headers: [(String, String)] = [], uri: Str
         ("Content-Type: text/plain|Content-Transfer-Encoding: 8bit|", "text/plain", "Hi||there"),
         ("Content-Type: text/plain|Content-Transfer-Encoding: Base64|", "text/plain", ""),
         ("Content-Type: message/imdn+xml|Content-Disposition: notification|", "message/imdn+xml", ""),
+        ("Content-Type:|  application/x|", "application/x", ""),
+        ("Content-Type: text/plain;| charset: utf-8|", "text/plain; charset: utf-8", "Hi||there"),
         ("Content-Type: application/x|", "application/x", ""),
     ])
     func `finds what a message in CPIM wraps`(headers: String, type: String, text: String) {
@@ -96,6 +98,86 @@ private func read(_ method: String, _ headers: [(String, String)] = [], uri: Str
         let request = read("MESSAGE", [("c", "message/cpim")], body: body)
         #expect(request.contentType == "message/cpim")
         #expect(request.text.isEmpty)
+    }
+
+    /// What stands for lines that would be long: `|` is a line end, `^` begins the type of a part.
+    private func written(_ body: String, _ lineEnd: String) -> String {
+        body.replacing("^", with: "Content-Type: ").replacing("|", with: lineEnd)
+    }
+
+    @Test(arguments: [
+        // As Linphone and browsers send a text with a picture.
+        ("mixed;boundary=b", "--b|^text/plain;charset=utf-8||Hi||there|--b|^image/png||x|--b--|"),
+        ("Mixed; charset=x; Boundary=\"b\"", "about|--b|content-type : TEXT/plain||Hi||there|--b--|after|--b||no|"),
+        ("mixed;boundary=b", "--b|^image/png||x|--b  |^text/plain||Hi||there|--b--"),
+        ("alternative;boundary=b", "--b|^text/html||<b>Hi</b>|--b||Hi||there|--b--"),
+        ("mixed;boundary=b", "--b|Content-Type:| text/plain;|  charset=utf-8||Hi||there|--b--"),
+        ("mixed;boundary=b", "--b|^message/imdn+xml||x|--b|^text/plain||Hi||there|--b--"),
+        ("mixed;boundary=b", "--b|^multipart/alternative; boundary=\"b-in\"||--b-in||Hi||there|--b-in--|--b--"),
+        ("mixed;boundary=b", "--b|^message/cpim||From: <sip:a@h>||^text/plain||Hi||there|--b--"),
+        // No delimiter ends it.
+        ("mixed;boundary=b", "--b|^text/plain||Hi||there"),
+    ])
+    func `finds the first plain text of several parts`(type: String, body: String) {
+        for lineEnd in ["\r\n", "\n"] {
+            let text = written("Hi||there", lineEnd)
+            let request = read("MESSAGE", [("Content-Type", "Multipart/\(type)")], body: written(body, lineEnd))
+            #expect(request.text == text)
+            #expect(MessageBody(contentType: request.contentType) == .text)
+            let packed = written("From: <sip:a@h>||^multipart/\(type)||\(body)", lineEnd)
+            #expect(read("MESSAGE", [("c", "message/cpim")], body: packed).text == text)
+        }
+    }
+
+    @Test(arguments: [
+        ("mixed;boundary=b", "--b|^image/png||x|--b--"), ("mixed;boundary=b", "--b|^text/html||<b>Hi</b>|--b--"),
+        ("mixed;boundary=b", "--b|Content-Transfer-Encoding: base64||SGk=|--b--"),
+        ("mixed;boundary=b", "--c||Hi|--c--"), ("mixed;boundary=b", "--b|Hi|--b--"), ("mixed;boundary=b", "--b|--b--"),
+        ("mixed;boundary=b", ""), ("mixed", "--||Hi|----"), ("mixed;boundary=", "--||Hi|----"),
+        ("mixed;boundary=\"b", "--b||Hi|--b--"),
+        ("mixed;boundary=b", "--b|^message/imdn+xml||x|--b|^image/png||x|--b--"),
+    ])
+    func `finds no text in parts that have none`(type: String, body: String) {
+        for lineEnd in ["\r\n", "\n"] {
+            let request = read("MESSAGE", [("Content-Type", "multipart/\(type)")], body: written(body, lineEnd))
+            #expect(request.text.isEmpty)
+            #expect(MessageBody(contentType: request.contentType) == .other)
+        }
+    }
+
+    @Test func `takes parts that are all notices for one`() {
+        let body = written("--b|^message/imdn+xml||x|--b|^message/imdn+xml||y|--b--", "\r\n")
+        #expect(read("MESSAGE", [("c", "multipart/mixed;boundary=b")], body: body).contentType == "message/imdn+xml")
+    }
+
+    @Test func `looks for a text in parts only so deep`() {
+        var body = "|Hi"
+        for level in 0..<9 { body = "^multipart/mixed;boundary=b\(level)||--b\(level)|\(body)|--b\(level)--" }
+        body = written("--b|\(body)|--b--", "\r\n")
+        #expect(read("MESSAGE", [("c", "multipart/mixed;boundary=b")], body: body).text.isEmpty)
+    }
+
+    @Test func `finds nothing in parts but what is there, in any order`() {
+        var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+        let pieces = [
+            "--b", "--b--", "\r\n", "\n", "\r\n\r\n", "Content-Type: ", "multipart/mixed;boundary=b", "message/cpim",
+            "text/plain", ":", " ", "--", "Hi", "\r", "\"", ";boundary=",
+        ]
+        var found = 0
+        for _ in 0..<20_000 {
+            var body = ""
+            for _ in 0..<24 {
+                state ^= state << 13
+                state ^= state >> 7
+                state ^= state << 17
+                body += pieces[Int(state >> 32) % pieces.count]
+            }
+            let type = state & 1 == 0 ? "multipart/mixed;boundary=b" : "message/cpim"
+            let request = read("MESSAGE", [("c", type)], body: body)
+            #expect(body.contains(request.text) || request.text.isEmpty)
+            found += request.text.isEmpty ? 0 : 1
+        }
+        #expect(found > 100)
     }
 
     @Test func `takes a body as long as Content-Length says`() {

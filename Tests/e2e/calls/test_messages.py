@@ -68,6 +68,20 @@ def test_a_message_in_cpim_is_what_it_wraps(kamailio, wire, simulator):
     assert simulator.events(phone.push.token) == ["chat"]
 
 
+def test_of_a_message_of_several_parts_the_text_is_shown(kamailio, wire, simulator):
+    """A text with a picture, as Linphone sends it."""
+    phone = wire.phone(kamailio, "parts", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    parts = "--b\r\nContent-Type: image/png\r\n\r\nx\r\n--b\r\nContent-Type: text/plain\r\n\r\ngood evening\r\n--b--\r\n"
+    wire.caller(kamailio).write(phone.user, parts, content='multipart/mixed; boundary="b"')
+    push = simulator.wait_push(phone.push.token)
+    assert push["body"]["message"]["data"]["body"] == "good evening"
+    woken = wire.again(phone)
+    woken.register()
+    assert parts in woken.wait_request("MESSAGE").text
+
+
 @pytest.fixture
 def storing(make_server, tmp_path):
     """A server with what docs/kamailio.md prints for msilo."""
