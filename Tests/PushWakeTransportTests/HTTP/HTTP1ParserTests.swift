@@ -89,7 +89,8 @@ import Testing
     }
 
     @Test(arguments: [1, 7, 2000], [(1000, true), (1001, false)])
-    func `takes a line as long as the limit in pieces of any size`(step: Int, line: (length: Int, isTaken: Bool)) throws {
+    func `takes a line as long as the limit in pieces of any size`(step: Int, line: (length: Int, isTaken: Bool)) throws
+    {
         let text =
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n" + String(repeating: "t", count: line.length)
         #expect((try? parse(text + "\r\n\r\n", step: step).count) == (line.isTaken ? 1 : nil))
