@@ -39,6 +39,8 @@ enum TraceText {
             var hasUser = false
             var end: Int?
             for index in bytes.indices {
+                // Behind the end nothing but the `@` of a password counts, and parameters are long.
+                if end != nil, hasUser || colons.second == nil { break }
                 switch bytes[index] {
                 case ASCII.less where end == nil: (start, colons, at) = (index + 1, (nil, nil), nil)
                 case ASCII.semicolon, ASCII.greater, ASCII.question: end = end ?? index
