@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeBytes
+
 /// One HTTP request, laid out for the wire: all names and values in one buffer, so that
 /// building a push costs two allocations and submitting it none.
 ///
@@ -48,12 +50,32 @@ public struct HTTPRequest: Equatable, Sendable {
         fields.append(Field(nameStart: start, nameEnd: middle, valueEnd: end, isNeverIndexed: neverIndexed))
     }
 
+    /// The same for a value of at most `room` bytes: the array is asked once. With `nameCount`, what is behind so many bytes of the
+    /// name is the beginning of the value.
+    @inline(__always)
+    mutating func append(
+        _ name: String, nameCount: Int? = nil, neverIndexed: Bool = false, room: Int,
+        _ write: (inout OutputSpan<UInt8>) -> Void
+    ) {
+        let name = name.utf8.span
+        let start = UInt32(truncatingIfNeeded: storage.count)
+        storage.append(addingCapacity: name.count &+ room) { (end: inout OutputSpan<UInt8>) in
+            end.append(copying: name)
+            write(&end)
+        }
+        fields.append(
+            Field(
+                nameStart: start, nameEnd: start &+ UInt32(truncatingIfNeeded: nameCount ?? name.count),
+                valueEnd: UInt32(truncatingIfNeeded: storage.count), isNeverIndexed: neverIndexed))
+    }
+
     /// Empties it and keeps its room, so that writing many requests into one costs no allocation.
     public mutating func removeAll() {
         headerBlock = nil
         storage.removeAll(keepingCapacity: true)
-        fields.removeAll(keepingCapacity: true)
-        body.removeAll(keepingCapacity: true)
+        // A few: taken away one by one they cost less than all at once.
+        while fields.popLast() != nil {}
+        if !body.isEmpty { body.removeAll(keepingCapacity: true) }
     }
 
     /// All fields in the order in which they go out. For HTTP/1.1, `explain` and tests; it allocates.

@@ -2,8 +2,9 @@
 
 /// One push: the token it goes to, and what it is about.
 ///
-/// A class, because it goes through many hands and holds a dozen texts: handing it on costs one reference.
-public final class Push: Sendable {
+/// Its job holds it as a part of itself. It goes through many hands, and a copy counts a reference for each text: who needs it
+/// only for a while borrows it.
+public struct Push: Sendable {
     public let binding: Binding
     public let content: PushContent
 

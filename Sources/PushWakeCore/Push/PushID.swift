@@ -16,22 +16,31 @@ public struct PushID: Hashable, Sendable {
 
     /// Appends the canonical lower-case form of a version 4 UUID (RFC 9562, 5.4).
     public func append(to out: inout [UInt8]) {
+        out.append(addingCapacity: Self.room) { (end: inout OutputSpan<UInt8>) in append(to: &end) }
+    }
+
+    /// Free bytes without which it is not written: for a whole word behind the last four digits.
+    static let room = 40
+
+    /// The same where there is `room`.
+    @inline(__always)
+    func append(to end: inout OutputSpan<UInt8>) {
         let high = (high & 0xFFFF_FFFF_FFFF_0FFF) | 0x4000
         let low = (low & 0x3FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000
         let first = Self.digits(of: UInt32(truncatingIfNeeded: high >> 32))
         let second = Self.digits(of: UInt32(truncatingIfNeeded: high))
         let third = Self.digits(of: UInt32(truncatingIfNeeded: low >> 32))
         let fourth = Self.digits(of: UInt32(truncatingIfNeeded: low))
-        // Room for a whole word behind the last four digits.
-        out.append(addingCapacity: 40) { (end: inout OutputSpan<UInt8>) in
-            let dash: UInt64 = 0x2D
-            end.append(lowest: 8, of: first)
-            end.append(lowest: 6, of: dash | (second & 0xFFFF_FFFF) << 8 | dash << 40)
-            end.append(lowest: 5, of: second >> 32 | dash << 32)
-            end.append(lowest: 5, of: (third & 0xFFFF_FFFF) | dash << 32)
-            end.append(lowest: 4, of: third >> 32)
-            end.append(lowest: 8, of: fourth)
-        }
+        let dash: UInt64 = 0x2D
+        end.append(
+            first: 36,
+            of: (
+                first,
+                dash | (second & 0xFFFF_FFFF) << 8 | dash << 40 | (second >> 32 & 0xFFFF) << 48,
+                second >> 48 | dash << 16 | (third & 0xFFFF_FFFF) << 24 | dash << 56,
+                third >> 32 | fourth << 32,
+                fourth >> 32
+            ))
     }
 
     /// Eight digits of 32 bits, the first in the lowest byte: all at once, because every push has 32 of them.

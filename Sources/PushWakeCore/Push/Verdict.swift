@@ -5,9 +5,15 @@ public struct Verdict: Equatable, Sendable {
     public var outcome: Outcome
     /// The provider's own word, such as `BadDeviceToken`; empty when it gave none. Printable: anybody may be the
     /// provider (a Web Push service is named by a phone).
-    public private(set) var reason: String
+    public private(set) var reason: String {
+        get { cause?.reason ?? "" }
+        set { set(newValue, detail) }
+    }
     /// For the log: which setting or file is to blame; empty when the reason says all.
-    public var detail = ""
+    public var detail: String {
+        get { cause?.detail ?? "" }
+        set { set(reason, newValue) }
+    }
     /// What to do about the push itself.
     public var next: Next
     /// What to do about the connection it came on.
@@ -16,6 +22,8 @@ public struct Verdict: Equatable, Sendable {
     public var goneSince: Int64?
     /// It says nothing of the credential but that it is not for this app, which the phone has named.
     public var isOfApp = false
+    /// Nil where there is nothing to say, as of each push that is accepted: verdicts go through many hands.
+    private var cause: Cause?
 
     /// Ways on from an answer.
     public enum Next: Equatable, Sendable {
@@ -44,10 +52,26 @@ public struct Verdict: Equatable, Sendable {
         goneSince: Int64? = nil
     ) {
         self.outcome = outcome
-        self.reason = PrintableText.cleaned(reason)
         self.next = next
         self.connection = connection
         self.goneSince = goneSince
+        if !reason.isEmpty { cause = Cause(PrintableText.cleaned(reason), "") }
+    }
+
+    private mutating func set(_ reason: String, _ detail: String) {
+        cause = reason.isEmpty && detail.isEmpty ? nil : Cause(reason, detail)
+    }
+
+    private final class Cause: Equatable, Sendable {
+        let reason: String
+        let detail: String
+
+        init(_ reason: String, _ detail: String) {
+            self.reason = reason
+            self.detail = detail
+        }
+
+        static func == (a: Cause, b: Cause) -> Bool { a === b || a.reason == b.reason && a.detail == b.detail }
     }
 }
 

@@ -78,14 +78,31 @@ public enum Decimal {
     /// Appends an unsigned integer in base ten.
     public static func append(_ value: UInt64, to out: inout [UInt8]) {
         if value < 10 { return out.append(0x30 &+ UInt8(truncatingIfNeeded: value)) }
-        out.append(addingCapacity: 32) { (end: inout OutputSpan<UInt8>) in append(value, to: &end) }
+        out.append(addingCapacity: room) { (end: inout OutputSpan<UInt8>) in append(value, to: &end) }
     }
 
-    /// The same where there is room for 32 bytes.
-    @inline(__always)
+    /// Free bytes without which a number is not written.
+    static let room = 32
+
+    /// Appends an integer in base ten; leaves no room where there was too little.
+    static func append(_ value: Int64, to end: inout OutputSpan<UInt8>) {
+        if value < 0 { end.append(ifRoom: UInt8(ascii: "-")) }
+        append(value.magnitude, to: &end)
+    }
+
+    /// The same for an unsigned integer.
     static func append(_ value: UInt64, to end: inout OutputSpan<UInt8>) {
+        if value < 10 { return end.append(ifRoom: 0x30 &+ UInt8(truncatingIfNeeded: value)) }
+        guard end.freeCapacity >= room else { return end.fill() }
         if value < 100_000_000 { return append(eight: value, isFirst: true, to: &end) }
         let (upper, last) = value.quotientAndRemainder(dividingBy: 100_000_000)
+        // As the seconds since 1970 are.
+        if upper < 100 {
+            let tens = upper / 10
+            let digits = (0x30 &+ tens) | (0x30 &+ upper &- tens &* 10) << 8
+            end.append(lowest: tens > 0 ? 2 : 1, of: tens > 0 ? digits : digits >> 8)
+            return append(eight: last, isFirst: false, to: &end)
+        }
         let (high, middle) = upper.quotientAndRemainder(dividingBy: 100_000_000)
         if high > 0 { append(eight: high, isFirst: true, to: &end) }
         append(eight: middle, isFirst: high == 0, to: &end)

@@ -225,7 +225,7 @@ extension EngineCore {
     private func deliver(_ push: CallPush, _ request: HeldRequest, refusal: Verdict? = nil) {
         let entry = request.pushes.entry(of: push.push.binding.token)
         let job = delivery.push(
-            push.push, type: push.chosen.type, deadline: push.deadline, refusal: refusal
+            push.push, type: push.chosen.type, isTimed: push.isPrompt, deadline: push.deadline, refusal: refusal
         ) { [self] job, verdict, status in
             let result = recordResult(job, verdict, status)
             let isAccepted = result.outcome == .accepted

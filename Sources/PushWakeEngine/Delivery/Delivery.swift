@@ -151,12 +151,14 @@ final class Delivery {
 
     /// Sends one push and returns it; `completion` runs once, never before this returns.
     ///
-    /// `type` is the kind of push for Apple; unless it `isWanted` by hand, the settings may have another. `delay` in
+    /// `type` is the kind of push for Apple; unless it `isWanted` by hand, the settings may have another. When it is written is
+    /// only known of one that `isTimed`. `delay` in
     /// milliseconds is how long the phone asked to be left alone. With a `refusal` nothing is sent, and that is how
     /// the push ends.
     @discardableResult
     func push(
-        _ push: Push, type: APNsPushType?, isWanted: Bool = false, delay: Int64 = 0, deadline: Int64,
+        _ push: consuming Push, type: APNsPushType?, isWanted: Bool = false, isTimed: Bool = false, delay: Int64 = 0,
+        deadline: Int64,
         refusal: Verdict? = nil,
         completion: @escaping (PushJob, Verdict, Int) -> Void
     ) -> PushJob {
@@ -164,7 +166,7 @@ final class Delivery {
         lastID &+= 1
         let job = PushJob(
             id: lastID, pushID: PushID(high: random.next(), low: random.next()), push: push,
-            type: type, deadline: deadline, startedAt: loop.microseconds, delivery: self,
+            type: type, deadline: deadline, startedAt: loop.microseconds, isTimed: isTimed, delivery: self,
             completion: completion)
         queued += 1
         if let refusal = refusal
@@ -173,8 +175,8 @@ final class Delivery {
             loop.atEndOfTurn { job.finish(refusal, status: 0) }
             return job
         }
-        guard let choice = channels.choice(for: push.binding, type, now: loop.wallSeconds) else {
-            let refusal = self.refusal(of: push.binding)
+        guard let choice = channels.choice(for: job.push.binding, type, now: loop.wallSeconds) else {
+            let refusal = self.refusal(of: job.push.binding)
             loop.atEndOfTurn { job.finish(refusal, status: 0) }
             return job
         }

@@ -24,8 +24,9 @@ final class PushJob: HTTPExchange {
     var isCancelled = false
     /// Runs once, when the push could not go at the first try and is tried again.
     var onRetry: (() -> Void)?
-    /// Monotonic microseconds at which its request was written first; 0 before.
+    /// Monotonic microseconds at which its request was written first; 0 before, and where nobody wants to know.
     private(set) var writtenAt: Int64 = 0
+    private let isTimed: Bool
     /// Runs once, when its provider could not be reached several times in a row.
     var onUnreachable: (() -> Void)?
     /// Which of its channel's credentials the last request carried.
@@ -38,14 +39,16 @@ final class PushJob: HTTPExchange {
     /// `completion` runs once, with the final verdict and the HTTP status (0 when no answer came), after
     /// `delivery` has heard of it. The push is of no use after `deadline`, monotonic milliseconds.
     init(
-        id: UInt64, pushID: PushID, push: Push, type: APNsPushType?, deadline: Int64,
-        startedAt: Int64, delivery: Delivery? = nil, completion: @escaping (PushJob, Verdict, Int) -> Void
+        id: UInt64, pushID: PushID, push: consuming Push, type: APNsPushType?, deadline: Int64,
+        startedAt: Int64, isTimed: Bool = false, delivery: Delivery? = nil,
+        completion: @escaping (PushJob, Verdict, Int) -> Void
     ) {
         self.id = id
         self.pushID = pushID
         self.push = push
         self.type = type
         self.startedAt = startedAt
+        self.isTimed = isTimed
         self.delivery = delivery
         self.completion = completion
         super.init(deadline: deadline)
@@ -61,7 +64,7 @@ final class PushJob: HTTPExchange {
     }
 
     override func write(into request: inout HTTPRequest) throws(PushFailure) {
-        if writtenAt == 0 { writtenAt = SystemClock.monotonicMicroseconds() }
+        if isTimed, writtenAt == 0 { writtenAt = SystemClock.monotonicMicroseconds() }
         guard let channel, !isCancelled else { throw .callOver }
         try channel.write(self, into: &request)
     }
@@ -101,7 +104,8 @@ final class PushJob: HTTPExchange {
     func finish(_ verdict: Verdict, status: Int) {
         guard !isFinished else { return }
         isFinished = true
-        (onRetry, onUnreachable) = (nil, nil)
+        if onRetry != nil { onRetry = nil }
+        if onUnreachable != nil { onUnreachable = nil }
         var (verdict, status) = (verdict, status)
         if let failedAttempt, verdict == .deadlinePassed {
             (verdict, status) = (failedAttempt.verdict, failedAttempt.status)

@@ -14,12 +14,9 @@ public final class LoadRun {
     private let provider: Provider
     private let count: Int
     private let concurrency: Int
-    /// What all pushes have in common; token and Call-ID are each push's own.
-    private var target: Binding
-    private var content = PushContent(
-        event: .call, fromURI: "sip:alice@example.com", fromDisplay: "Alice Example", toURI: "sip:bob@example.com",
-        timeToLive: 40)
-    /// Sixteen digits from the fourth byte on are each push's own.
+    /// Where a push goes; the others have tokens of their own.
+    private let target: Binding
+    /// Token and Call-ID are each push's own: sixteen digits from the fourth byte on, and from the fifth.
     private var token: [UInt8]
     private var callID = Array("load-0000000000000000@127.0.0.1".utf8)
     private var started = 0
@@ -108,10 +105,16 @@ public final class LoadRun {
         let index = started
         started += 1
         running += 1
-        address(index)
-        content.sentAt = loop.wallSeconds
-        delivery.push(
-            Push(target, content), type: type, deadline: loop.now + 15_000, completion: completion)
+        if index > 0 {
+            Self.count(in: &token, at: 4)
+            Self.count(in: &callID, at: 5)
+        }
+        let push = Push(
+            Self.binding(provider, token: String(decoding: token, as: UTF8.self)),
+            PushContent(
+                event: .call, callID: String(decoding: callID, as: UTF8.self), fromURI: "sip:alice@example.com",
+                fromDisplay: "Alice Example", toURI: "sip:bob@example.com", timeToLive: 40, sentAt: loop.wallSeconds))
+        delivery.push(push, type: type, deadline: loop.now + 15_000, completion: completion)
     }
 
     private func note(_ job: PushJob, _ verdict: Verdict) {
@@ -137,30 +140,20 @@ public final class LoadRun {
         }
     }
 
-    /// A token that looks like the provider's own and a Call-ID, different for each index.
-    private func address(_ index: Int) {
-        Self.write(index, into: &token, at: 4)
-        Self.write(index, into: &callID, at: 5)
-        target = Self.binding(provider, token: String(decoding: token, as: UTF8.self))
-        content.callID = String(decoding: callID, as: UTF8.self)
-    }
-
     private static func binding(_ provider: Provider, token: String) -> Binding {
         Binding(
             aor: "load", provider: provider, app: "com.example.phone", service: provider == .apns ? .voip : nil,
             token: token, dialect: .rfc8599)
     }
 
-    private static func write(_ index: Int, into text: inout [UInt8], at start: Int) {
+    /// Makes a number of sixteen hexadecimal digits one more.
+    private static func count(in text: inout [UInt8], at start: Int) {
         var digits = text.mutableSpan
         guard digits.count >= start + 16 else { return }
-        var rest = UInt64(truncatingIfNeeded: index)
-        var position = start + 15
-        // An index is never below the one before, so that what stands before its digits are zeros already.
-        while rest > 0, position >= start {
-            digits[position] = UInt8(truncatingIfNeeded: (rest & 15) < 10 ? 0x30 + (rest & 15) : 0x57 + (rest & 15))
-            rest >>= 4
-            position -= 1
+        for position in stride(from: start + 15, through: start, by: -1) {
+            let digit = digits[position]
+            digits[position] = digit == 0x39 ? 0x61 : digit == 0x66 ? 0x30 : digit &+ 1
+            if digit != 0x66 { return }
         }
     }
 }

@@ -26,8 +26,8 @@ final class HTTP2ClientSession {
     private let streamCap: Int
     private var ended: [HTTPExchange] = []
     private var fields: [nghttp2_nv] = []
-    /// What `fields` begins with: a header block's fields around so many of a request's own pseudo fields, so many in all.
-    private var layout: (headerBlock: RepeatedHeaderBlock?, pseudo: Int, count: Int) = (nil, 0, 0)
+    /// What stands in `fields`: those of a header block, and of a request so many, of which the pseudo fields begin here.
+    private var layout: (headerBlock: RepeatedHeaderBlock?, start: Int, pseudo: Int, own: Int) = (nil, 0, 0, 0)
     /// The request that is being written, and room for bodies until they have been sent: with many streams open,
     /// memory that is warm is worth more than the work.
     private var request = HTTPRequest()
@@ -97,7 +97,8 @@ final class HTTP2ClientSession {
         exchange.reset()
         exchange.submittedAt = now
         let count = request.storage.count + request.body.count
-        let headerBlock = request.headerBlock.map { lasting($0) }
+        var headerBlock: RepeatedHeaderBlock?
+        if let shared = request.headerBlock { headerBlock = lasting(shared) }
         // Nghttp2's pointer keeps nothing alive: `open` does, until the stream is closed.
         let streamID = submit(headerBlock, Unmanaged.passUnretained(exchange).toOpaque())
         guard streamID > 0 else {
@@ -106,7 +107,7 @@ final class HTTP2ClientSession {
         }
         exchange.headerBlock = headerBlock
         swap(&exchange.body, &request.body)
-        if let spare = spareBodies.popLast() { request.body = spare }
+        if var spare = spareBodies.popLast() { swap(&request.body, &spare) }
         exchange.streamID = streamID
         exchange.index = open.count
         open.append(exchange)
@@ -119,8 +120,8 @@ final class HTTP2ClientSession {
         var body: [UInt8] = []
         swap(&body, &exchange.body)
         guard spareBodies.count < 256, body.capacity <= 8192 else { return }
-        body.removeAll(keepingCapacity: true)
-        spareBodies.append(body)
+        // Emptied when another request takes it.
+        spareBodies.append(consume body)
     }
 
     /// The header block's fields, at addresses that last.
@@ -145,26 +146,30 @@ final class HTTP2ClientSession {
         }
     }
 
-    /// Puts the fields in order: the header block's stay where they are from one request to the next.
+    /// Puts the fields in order: the header block's stay where they are from one request to the next, and the request's own
+    /// take the places of the last one's.
     private func collect(_ headerBlock: RepeatedHeaderBlock?, _ base: UnsafePointer<UInt8>) {
+        let own = request.fields.count
         var pseudo = 0
-        for field in request.fields where base[Int(field.nameStart)] == UInt8(ascii: ":") { pseudo += 1 }
-        if layout.headerBlock === headerBlock, layout.pseudo == pseudo, layout.count > 0 {
-            fields.removeLast(fields.count - layout.count)
-        } else {
+        for index in 0..<own where base[Int(request.fields[index].nameStart)] == UInt8(ascii: ":") { pseudo += 1 }
+        if layout.headerBlock !== headerBlock || layout.pseudo != pseudo || layout.own != own || fields.isEmpty {
+            let (first, others) = (headerBlock?.pseudoFields ?? [], headerBlock?.fields ?? [])
+            let (none, rest) = (nghttp2_nv(), own - pseudo)
             fields =
-                (headerBlock?.pseudoFields ?? []) + Array(repeating: nghttp2_nv(), count: pseudo)
-                + (headerBlock?.fields ?? [])
-            layout = (headerBlock, pseudo, fields.count)
+                first + Array(repeating: none, count: pseudo) + others + Array(repeating: none, count: rest)
+            layout = (headerBlock, first.count, pseudo, own)
         }
-        var index = headerBlock?.pseudoFields.count ?? 0
-        for field in request.fields {
-            let pair = nghttp2_nv(field, in: base)
-            if pair.isPseudo {
-                fields[index] = pair
-                index += 1
-            } else {
-                fields.append(pair)
+        fields.withUnsafeMutableBufferPointer { fields in
+            var (next, nextPseudo) = (fields.count - (own - pseudo), layout.start)
+            for index in 0..<own {
+                let pair = nghttp2_nv(request.fields[index], in: base)
+                if pair.isPseudo {
+                    fields[nextPseudo] = pair
+                    nextPseudo += 1
+                } else {
+                    fields[next] = pair
+                    next += 1
+                }
             }
         }
     }
@@ -324,21 +329,19 @@ final class HTTP2ClientSession {
             let reason = exchange.cancelReason ?? "stream ended: \(String(cString: nghttp2_http2_strerror(code)))"
             exchange.end = .broken(reason)
         }
-        let index = exchange.index
-        if index >= 0, index < open.count, let last = open.popLast(), last !== exchange {
-            last.index = index
-            open[index] = last
+        let (index, last) = (exchange.index, open.count - 1)
+        guard index >= 0, index <= last, open[index] === exchange else { return ended.append(exchange) }
+        if index < last {
+            // Through a pointer, elements change places and no reference is counted.
+            open.withUnsafeMutableBufferPointer { open in
+                open.swapAt(index, last)
+                open[index].index = index
+            }
         }
-        ended.append(exchange)
+        ended.append(open.removeLast())
     }
 
-    fileprivate func exchange(_ streamID: Int32) -> HTTPExchange? {
-        nghttp2_session_get_stream_user_data(session, streamID).map {
-            Unmanaged<HTTPExchange>.fromOpaque($0).takeUnretainedValue()
-        }
-    }
-
-    /// The same for a moment, without counting a reference.
+    /// What was submitted as this stream, for a moment: no reference is counted, since `open` has one.
     fileprivate func withExchange(_ streamID: Int32, _ body: (HTTPExchange) -> Void) {
         guard let pointer = nghttp2_session_get_stream_user_data(session, streamID) else { return }
         Unmanaged<HTTPExchange>.fromOpaque(pointer)._withUnsafeGuaranteedRef { body($0) }
@@ -378,10 +381,7 @@ final class HTTP2ClientSession {
         }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, streamID, code, user in
             guard let user else { return 0 }
-            recover(user) { session in
-                guard let exchange = session.exchange(streamID) else { return }
-                session.closed(exchange, code: code)
-            }
+            recover(user) { session in session.withExchange(streamID) { session.closed($0, code: code) } }
             return 0
         }
     }

@@ -50,8 +50,10 @@ extension HTTPConnection {
         /// Counts what has ended.
         func note(_ exchange: HTTPExchange, now: Int64) {
             guard exchange.end == .answered else { return }
-            let status = exchange.response.status
-            if status < 500 && ![401, 403, 429].contains(status) { hasServed = true }
+            switch exchange.response.status {
+            case 401, 403, 429, 500...: break
+            default: hasServed = true
+            }
             answers += 1
             lastAnswer = now
         }

@@ -117,7 +117,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         guard !isClosed else {
             return loop.atEndOfTurn { exchange.ended(.unreachable("closed")) }
         }
-        (exchange.refusedStreams, exchange.cancelReason) = (0, nil)
+        exchange.refusedStreams = 0
+        if exchange.cancelReason != nil { exchange.cancelReason = nil }
         if withoutStream.isEmpty, place(exchange) { return }
         withoutStream.append(exchange)
         expire(by: exchange.deadline)
@@ -158,8 +159,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
 
     /// Whether the exchange needs to wait no more.
     private func place(_ exchange: HTTPExchange) -> Bool {
-        for connection in connections {
-            switch connection.submit(exchange) {
+        for index in connections.indices {
+            switch connections[index].submit(exchange) {
             case .sent: return true
             case .noStream: continue
             case .refused(let refusal):
@@ -291,7 +292,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             case .answered:
                 hasAnswer = true
                 if exchange.response.status < 400 { hasGoodAnswer = true }
-                if let date = exchange.response["date"] { onDate?(date) }
+                if !exchange.response.headers.isEmpty, let date = exchange.response["date"] { onDate?(date) }
                 exchange.ended(.answered(exchange.takeResponse(), connection: connection.id))
             case .notProcessed:
                 if let refusal = connection.certificateProblem {
@@ -309,7 +310,9 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             }
         }
         // In the order in which they were sent: two texts to one phone are to come in theirs.
-        for exchange in returned.sorted(by: { $0.streamID > $1.streamID }) { resend(exchange) }
+        if !returned.isEmpty {
+            for exchange in returned.sorted(by: { $0.streamID > $1.streamID }) { resend(exchange) }
+        }
         if hasGoodAnswer { machine.answered() }
         if hasGoodAnswer, let address = connection.address { addressOrder.served(address) }
         if hasAnswer, isRefused { (isRefused, lastProblem) = (false, "") }

@@ -63,15 +63,16 @@ open class HTTPExchange {
 
     /// As it was before it was given to a session.
     final func reset() {
+        // What has a reference is left alone where there is none: most requests are sent once.
         if response.status != 0 { response = HTTPResponse(status: 0) }
-        end = nil
+        if end != nil { end = nil }
         streamID = -1
         bodyOffset = 0
         headerBytes = 0
         position = .max
         index = -1
         isAnswerComplete = false
-        cancelReason = nil
+        if cancelReason != nil { cancelReason = nil }
         isTakenBack = false
     }
 

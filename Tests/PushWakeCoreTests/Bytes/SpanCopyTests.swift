@@ -67,6 +67,47 @@ import Testing
         }
     }
 
+    @Test(arguments: 0...20)
+    func `a text without a byte that is looked for is copied, any other is not`(count: Int) {
+        let bytes = (0..<count).map { UInt8(0x41 + $0) }
+        #expect(copied(bytes, room: 40) == bytes)
+        #expect(copied(bytes, room: count) == bytes)
+        if count > 0 { #expect(copied(bytes, room: count - 1) == nil) }
+        for place in 0..<count {
+            for wanted in [UInt8(0), 0x1F, 0x22, 0x5C] {
+                var changed = bytes
+                changed[place] = wanted
+                #expect(copied(changed, room: 40) == nil)
+            }
+            var changed = bytes
+            changed[place] = 0xFF
+            #expect(copied(changed, room: 40) == changed)
+        }
+    }
+
+    /// Nil where nothing was appended that should have been, or where all was refused.
+    private func copied(_ bytes: [UInt8], room: Int) -> [UInt8]? {
+        var out: [UInt8] = [9]
+        var isCopied = false
+        out.append(addingCapacity: room) { (end: inout OutputSpan<UInt8>) in
+            isCopied = end.append(copying: bytes.span, unlessControlOr: 0x22, or: 0x5C)
+        }
+        guard isCopied else { return out == [9] ? nil : [] }
+        return Array(out.dropFirst())
+    }
+
+    @Test func `where there is no room nothing is written`() {
+        var out: [UInt8] = []
+        out.append(addingCapacity: 39) { (end: inout OutputSpan<UInt8>) in
+            end.append(first: 36, of: (1, 2, 3, 4, 5))
+            #expect(end.count == 0)
+            end.fill()
+            end.append(ifRoom: 7)
+            #expect(end.freeCapacity == 0)
+        }
+        #expect(out == Array(repeating: 0, count: 39))
+    }
+
     @Test func `a word is eight bytes that are there`() {
         let bytes = (1...10).map { UInt8($0) }
         let words = [-1, 0, 2, 3, 10, .max].map { bytes.span.word(at: $0) }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeBytes
+
 /// Builds the HTTP request of one push through Apple (Apple, "Sending notification requests to APNs").
 public enum APNsRequest {
     /// The kind of push that an event is for a token; nil when this token must not get it.
@@ -83,6 +85,8 @@ public struct APNsRequestBuilder: Sendable {
     /// Apps are named by phones: past this many the shapes start anew.
     private static let mostApps = 256
     private static let longestCollapseID = 64
+    /// `:path`, and what every path begins with.
+    private static var pathStart: String { ":path/3/device/" }
     private static let longestToken = 1024
 
     /// `authority` is host and port for the `:authority` field.
@@ -111,21 +115,19 @@ public struct APNsRequestBuilder: Sendable {
         let isUrgent = push.content.event == .refresh || push.content.isUrgent(settings.payload)
         let shape = try shape(push.binding.app, type, isUrgent: isUrgent)
         request.headerBlock = shape.headerBlock
-        request.append(":path", neverIndexed: true) { out in
-            "/3/device/".utf8.span.append(to: &out)
-            token.utf8.span.append(to: &out)
+        request.append(Self.pathStart, nameCount: 5, neverIndexed: true, room: token.utf8.count) {
+            $0.append(copying: token.utf8.span)
         }
         // Shown late, it would announce a call that is over.
         let isRinging = type == .alert && push.content.event == .call
         let timeToLive = isRinging ? 0 : push.content.timeToLive
-        request.append("apns-expiration") { Self.appendExpiration(timeToLive, now, to: &$0) }
-        request.append("apns-id", neverIndexed: true) { id.append(to: &$0) }
+        request.append("apns-expiration", room: Decimal.room) { Self.appendExpiration(timeToLive, now, to: &$0) }
+        request.append("apns-id", neverIndexed: true, room: PushID.room) { id.append(to: &$0) }
         Self.appendCollapseID(push.content, type, id: id, to: &request)
 
-        let values = PayloadValues(
-            push, settings.payload, pushType: type.name, timeToLive: timeToLive, now: now)
-        request.body.reserveCapacity(512)
-        guard shape.template.render(values, limit: type.payloadLimit, into: &request.body) else {
+        let context = PayloadContext(
+            of: push, settings.payload, pushType: type.name, timeToLive: timeToLive, now: now)
+        guard shape.template.render(push, context, limit: type.payloadLimit, into: &request.body) else {
             throw .payloadTooLarge
         }
     }
@@ -162,7 +164,7 @@ public struct APNsRequestBuilder: Sendable {
     }
 
     /// 0 for "now or never", else the second at which Apple may forget the push.
-    private static func appendExpiration(_ timeToLive: UInt32, _ now: Int64, to out: inout [UInt8]) {
+    private static func appendExpiration(_ timeToLive: UInt32, _ now: Int64, to out: inout OutputSpan<UInt8>) {
         let end = now.addingReportingOverflow(Int64(timeToLive)).partialValue
         Decimal.append(timeToLive == 0 ? 0 : end, to: &out)
     }

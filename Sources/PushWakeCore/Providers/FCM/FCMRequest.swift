@@ -61,11 +61,11 @@ public struct FCMRequestBuilder: Sendable {
                 app: binding.app, event, platform, isUrgent: push.content.isUrgent(settings.payload))
         else { throw .noTemplate }
         request.headerBlock = try sharedHeaderBlock()
-        let values = PayloadValues(
-            push, settings.payload, pushType: Self.pushType(of: event).name,
+        let context = PayloadContext(
+            of: push, settings.payload, pushType: Self.pushType(of: event).name,
             timeToLive: min(push.content.timeToLive, FCMRequest.longestTimeToLive), now: now)
         request.body.reserveCapacity(768)
-        guard template.render(values, limit: FCMRequest.payloadLimit, into: &request.body) else {
+        guard template.render(push, context, limit: FCMRequest.payloadLimit, into: &request.body) else {
             throw .payloadTooLarge
         }
     }

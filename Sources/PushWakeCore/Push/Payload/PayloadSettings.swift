@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: MIT
 
 /// What an operator decides about payloads, for all providers alike.
-public struct PayloadSettings: Equatable, Sendable {
+///
+/// A class, because the values of each push hold it: handing it on costs one reference.
+public final class PayloadSettings: Equatable, Sendable {
     /// Value of SOUND for calls, unless the phone asked for one with `pn-call-snd`.
-    public var callSound: String
+    public let callSound: String
     /// Value of SOUND for messages, unless the phone asked for one with `pn-msg-snd`.
-    public var messageSound: String
+    public let messageSound: String
     /// Value of SOUND for every other event.
-    public var otherSound: String
+    public let otherSound: String
     /// 0 keeps the app icon free of a badge (Flexisip's `no-badge`).
-    public var badge: UInt8
+    public let badge: UInt8
     /// When false, names and addresses of callers stay out of pushes (Flexisip's `display-from-uri`).
-    public var showsCaller: Bool
+    public let showsCaller: Bool
     /// Apple's tokens are of the sandbox when their phone did not say.
-    public var usesSandbox: Bool
+    public let usesSandbox: Bool
     /// News of a mailbox wakes a phone at once, as a message does.
-    public var isVoicemailUrgent: Bool
+    public let isVoicemailUrgent: Bool
     /// Which alerts an extension of the app's may change.
-    public var mutableContent: PayloadExtras.MutableContent
+    public let mutableContent: PayloadExtras.MutableContent
     /// URL that a browser opens when somebody taps on a notification; empty for none.
-    public var navigate: String
+    public let navigate: String
 
     public init(
         callSound: String = "default", messageSound: String = "default", otherSound: String = "default",
@@ -36,11 +38,19 @@ public struct PayloadSettings: Equatable, Sendable {
         self.mutableContent = mutableContent
         self.navigate = navigate
     }
+
+    public static func == (a: PayloadSettings, b: PayloadSettings) -> Bool {
+        a === b
+            || (a.callSound, a.messageSound, a.otherSound, a.navigate)
+                == (b.callSound, b.messageSound, b.otherSound, b.navigate)
+                && (a.badge, a.showsCaller, a.usesSandbox) == (b.badge, b.showsCaller, b.usesSandbox)
+                && (a.isVoicemailUrgent, a.mutableContent) == (b.isVoicemailUrgent, b.mutableContent)
+    }
 }
 
 extension PayloadSettings {
     /// Takes what the operator set.
-    public init(_ settings: Settings) {
+    public convenience init(_ settings: Settings) {
         self.init(
             callSound: settings.text(.soundCall), messageSound: settings.text(.soundChat),
             otherSound: settings.text(.soundOther), badge: settings.flag(.badge) ? 1 : 0,

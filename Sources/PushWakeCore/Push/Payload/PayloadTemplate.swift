@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeBytes
+
 /// A push payload: JSON text with keywords, compiled once, rendered once per push.
 ///
 /// Compiling checks the JSON grammar with the keywords in their places, so that rendering
@@ -52,36 +54,64 @@ public struct PayloadTemplate: Equatable, Sendable {
         self.escape = escape
     }
 
+    /// Bytes that most payloads fit in.
+    private static let usualRoom = 512
+    /// More room than anything wants that looks at it before it writes.
+    private static let spareRoom = 64
+
     /// Appends the payload of one push.
-    public func render(_ values: borrowing PayloadValues, into out: inout [UInt8]) {
-        let literals = literals.span
-        var start = 0
-        for index in steps.indices {
-            let step = steps[index]
-            literals.extracting(start..<step.end).append(to: &out)
-            start = step.end
-            if let field = step.field { values.append(field, escape, to: &out) }
-        }
+    public func render(_ values: PayloadValues, into out: inout [UInt8]) {
+        _ = append(values.push, values.context, most: .max / 4, to: &out)
     }
 
     /// Appends the payload, giving up text of ever greater importance until it fits `limit` bytes.
     ///
     /// Returns false, with `out` as it was, when even the call id with nothing else is too long.
-    public func render(
-        _ values: PayloadValues, limit: Int, into out: inout [UInt8]
-    ) -> Bool {
-        let start = out.count
-        render(values, into: &out)
-        if out.count - start <= limit { return true }
-        var shorter = values
-        for sacrifice in PayloadValues.Sacrifice.allCases {
+    public func render(_ values: PayloadValues, limit: Int, into out: inout [UInt8]) -> Bool {
+        render(values.push, values.context, limit: limit, into: &out)
+    }
+
+    /// The same for who has a push.
+    func render(_ push: Push, _ context: PayloadContext, limit: Int, into out: inout [UInt8]) -> Bool {
+        if append(push, context, most: limit, to: &out) { return true }
+        var shorter = context
+        for sacrifice in PayloadContext.Sacrifice.allCases {
             shorter.sacrifice = sacrifice
-            out.removeSubrange(start...)
-            render(shorter, into: &out)
-            if out.count - start <= limit { return true }
+            if append(push, shorter, most: limit, to: &out) { return true }
         }
-        out.removeSubrange(start...)
         return false
+    }
+
+    /// Appends the payload if it has at most so many bytes. A piece at a time would ask the array for room as often: there
+    /// is room for a usual one first, and for twice as much as long as that is full.
+    private func append(_ push: Push, _ context: PayloadContext, most: Int, to out: inout [UInt8]) -> Bool {
+        let largest = min(max(most, 0), .max / 4) &+ Self.spareRoom
+        var room = min(max(Self.usualRoom, out.capacity &- out.count), largest)
+        while true {
+            var (isFull, fits) = (false, false)
+            out.append(addingCapacity: room) { (end: inout OutputSpan<UInt8>) in
+                write(push, context, to: &end)
+                isFull = end.freeCapacity == 0
+                fits = !isFull && end.count <= most
+                if !fits { end.removeAll() }
+            }
+            if fits { return true }
+            guard isFull, room < largest else { return false }
+            room = min(room &* 2, largest)
+        }
+    }
+
+    /// Leaves no room where there was too little.
+    private func write(_ push: Push, _ context: PayloadContext, to out: inout OutputSpan<UInt8>) {
+        let literals = literals.span
+        let steps = steps.span
+        var start = 0
+        for index in steps.indices {
+            let step = steps[index]
+            out.append(copying: literals.extracting(start..<step.end))
+            start = step.end
+            if let field = step.field { context.append(field, of: push, escape, to: &out) }
+        }
     }
 }
 

@@ -2,13 +2,28 @@
 
 /// The values that one push puts into its template.
 public struct PayloadValues: Sendable {
+    let push: Push
+    let context: PayloadContext
+
+    /// Gathers what a template may ask for; `now` in seconds since 1970.
+    public init(
+        binding: Binding, content: PushContent, settings: PayloadSettings = PayloadSettings(),
+        pushType: String = "alert", timeToLive: UInt32? = nil, now: Int64 = 0
+    ) {
+        push = Push(binding, content)
+        context = PayloadContext(of: push, settings, pushType: pushType, timeToLive: timeToLive, now: now)
+    }
+}
+
+/// What is known of a push beside the push itself, and the values that a template gets from both. It holds no push: who has
+/// one hands it over with each question, and none of its texts is copied.
+struct PayloadContext: Sendable {
     /// What is given up, step by step, when a payload is too long; each step includes those before.
     /// The call id is not among them.
     enum Sacrifice: UInt8, CaseIterable, Sendable {
         case longTexts = 1, text, title, displayName, deviceDetails, addresses
     }
 
-    private let push: Push
     let settings: PayloadSettings
     /// `voip`, `alert` or `background`.
     let pushType: String
@@ -27,16 +42,7 @@ public struct PayloadValues: Sendable {
     private static let leastUse: Int64 = 60
 
     /// Gathers what a template may ask for; `now` in seconds since 1970.
-    public init(
-        binding: Binding, content: PushContent, settings: PayloadSettings = PayloadSettings(),
-        pushType: String = "alert", timeToLive: UInt32? = nil, now: Int64 = 0
-    ) {
-        self.init(Push(binding, content), settings, pushType: pushType, timeToLive: timeToLive, now: now)
-    }
-
-    /// The same for a push that somebody has.
-    init(_ push: Push, _ settings: PayloadSettings, pushType: String, timeToLive: UInt32? = nil, now: Int64) {
-        self.push = push
+    init(of push: Push, _ settings: PayloadSettings, pushType: String, timeToLive: UInt32? = nil, now: Int64) {
         self.settings = settings
         self.pushType = pushType
         self.timeToLive = timeToLive ?? push.content.timeToLive
@@ -44,61 +50,61 @@ public struct PayloadValues: Sendable {
         fromUserBytes = SIPAddressParts.user(of: push.content.fromURI.utf8.span)
     }
 
-    private var binding: Binding { push.binding }
-    private var content: PushContent { push.content }
-
-    /// Appends the value of one field, escaped for its place; numbers need no escape.
-    func append(_ field: PayloadField, _ escape: TextEscape, to out: inout [UInt8]) {
+    /// Appends the value of one field, escaped for its place; numbers need no escape. Leaves no room where there was too
+    /// little. What most templates ask for is taken from where it lies.
+    func append(_ field: PayloadField, of push: Push, _ escape: TextEscape, to out: inout OutputSpan<UInt8>) {
         switch field {
-        case .type: Decimal.append(UInt64(mizutechType), to: &out)
-        case .apnsPriority: Decimal.append(content.event == .call ? UInt64(10) : 5, to: &out)
+        case .type: Decimal.append(UInt64(mizutechType(push)), to: &out)
+        case .apnsPriority: Decimal.append(push.content.event == .call ? UInt64(10) : 5, to: &out)
         case .timeToLive: Decimal.append(UInt64(timeToLive), to: &out)
         case .badge: Decimal.append(UInt64(settings.badge), to: &out)
-        case .mutableContent: Decimal.append(isMutable ? UInt64(1) : 0, to: &out)
-        case .sentAt: Decimal.append(content.sentAt != 0 ? content.sentAt : now, to: &out)
-        case .expiresAt: Decimal.append(expiresAt, to: &out)
-        case .date: appendDate(escape, to: &out)
-        case .title: appendTitle(escape, to: &out)
-        case .message, .body: appendBody(escape, to: &out)
-        case .package: escape.append(package, to: &out)
-        case .certificate: escape.append(certificate, to: &out)
-        case .platform: escape.append(PayloadWording.platform(of: binding), to: &out)
-        case .provider: escape.append(binding.providerName, to: &out)
-        case .kind: escape.append(content.event == .call ? "call" : "message", to: &out)
-        case .token: escape.append(binding.token, to: &out)
-        case .event: escape.append(content.event.name, to: &out)
-        case .media: escape.append(content.hasVideo ? "video" : "audio", to: &out)
+        case .mutableContent: Decimal.append(isMutable(push) ? UInt64(1) : 0, to: &out)
+        case .sentAt: Decimal.append(push.content.sentAt != 0 ? push.content.sentAt : now, to: &out)
+        case .expiresAt: Decimal.append(expiresAt(push), to: &out)
+        case .date: appendDate(escape, &out)
+        case .title: appendTitle(push, escape, to: &out)
+        case .message, .body: appendBody(push, escape, to: &out)
+        case .package: escape.append(package(push), to: &out)
+        case .certificate: escape.append(certificate(push), to: &out)
+        case .platform: escape.append(PayloadWording.platform(of: push.binding), to: &out)
+        case .provider: escape.append(push.binding.providerName, to: &out)
+        case .kind: escape.append(push.content.event == .call ? "call" : "message", to: &out)
+        case .token: escape.append(push.binding.token, to: &out)
+        case .event: escape.append(push.content.event.name, to: &out)
+        case .media: escape.append(push.content.hasVideo ? "video" : "audio", to: &out)
         case .navigate: escape.append(settings.navigate, to: &out)
-        case .fromTag: escape.append(isHidden ? "" : content.fromTag, to: &out)
+        case .fromTag: if !isHidden { escape.append(push.content.fromTag.utf8.span, to: &out) }
         // Google's keys of the legacy interface, which is gone.
         case .legacyKey: break
-        case .callID: escape.append(content.callID, to: &out)
+        case .callID: escape.append(push.content.callID.utf8.span, to: &out)
         case .pushType: escape.append(pushType, to: &out)
-        case .text: escape.append(messageText, to: &out)
-        case .caller: appendCaller(escape, &out)
-        case .fromUser: appendFromUser(escape, &out)
-        case .fromDisplay: escape.append(fromDisplay, to: &out)
-        case .fromURI: escape.append(fromURI, to: &out)
-        case .fromLabel: escape.append(fromDisplay.isEmpty ? fromURI : fromDisplay, to: &out)
-        case .fromHost: appendFromHost(escape, &out)
-        case .chatRoom: if content.event == .groupChat { appendFromUser(escape, &out) }
-        case .toUser: appendToUser(escape, &out)
-        case .toURI: escape.append(isGivenUp(.addresses) ? "" : content.toURI, to: &out)
-        default: escape.append(chosenText(of: field), to: &out)
+        case .text: escape.append(messageText(push), to: &out)
+        case .caller: appendCaller(push, escape, &out)
+        case .fromUser: appendFromUser(push, escape, &out)
+        case .fromDisplay: appendFromDisplay(push, escape, &out)
+        case .fromURI: if !isHidden { escape.append(push.content.fromURI.utf8.span, to: &out) }
+        case .fromLabel: escape.append(fromDisplay(push).isEmpty ? fromURI(push) : fromDisplay(push), to: &out)
+        case .fromHost: appendFromHost(push, escape, &out)
+        case .chatRoom: if push.content.event == .groupChat { appendFromUser(push, escape, &out) }
+        case .toUser: appendToUser(push, escape, &out)
+        case .toURI: if !isGivenUp(.addresses) { escape.append(push.content.toURI.utf8.span, to: &out) }
+        default: escape.append(chosenText(of: field, push), to: &out)
         }
     }
 
     /// Texts that settings, attributes and the event decide.
-    private func chosenText(of field: PayloadField) -> String {
+    private func chosenText(of field: PayloadField, _ push: Push) -> String {
         let hasDetails = !isGivenUp(.deviceDetails)
         switch field {
-        case .priority: return content.isUrgent(settings) ? "high" : "normal"
-        case .notificationPriority: return notificationPriority
-        case .instance: return hasDetails ? binding.instance : ""
-        case .selector: return hasDetails ? binding.attributes[.selector] ?? "" : ""
-        case .sound: return hasDetails ? sound : ""
-        case .alertSound: return hasDetails ? soundAttribute ?? "empty" : "empty"
-        case .alertKey: return PayloadWording.alertKey(of: content.event, content.occasion, attributes: keyAttributes)
+        case .priority: return push.content.isUrgent(settings) ? "high" : "normal"
+        case .notificationPriority: return notificationPriority(push)
+        case .instance: return hasDetails ? push.binding.instance : ""
+        case .selector: return hasDetails ? push.binding.attributes[.selector] ?? "" : ""
+        case .sound: return hasDetails ? sound(push) : ""
+        case .alertSound: return hasDetails ? soundAttribute(push) ?? "empty" : "empty"
+        case .alertKey:
+            return PayloadWording.alertKey(
+                of: push.content.event, push.content.occasion, attributes: keyAttributes(push))
         default: return ""
         }
     }
@@ -106,9 +112,9 @@ public struct PayloadValues: Sendable {
     // MARK: - Values
 
     /// Mizutech's apps know 0 to 4: later events take the number whose handling fits.
-    private var mizutechType: UInt8 {
-        switch content.event {
-        case .call, .chat, .cancel, .custom, .refresh: content.event.rawValue
+    private func mizutechType(_ push: Push) -> UInt8 {
+        switch push.content.event {
+        case .call, .chat, .cancel, .custom, .refresh: push.content.event.rawValue
         case .missed, .voicemail, .refer: PushEvent.custom.rawValue
         case .answeredElsewhere: PushEvent.cancel.rawValue
         case .groupChat: PushEvent.chat.rawValue
@@ -116,8 +122,8 @@ public struct PayloadValues: Sendable {
     }
 
     /// An extension of the app's may change what is shown.
-    private var isMutable: Bool {
-        switch (settings.mutableContent, content.event) {
+    private func isMutable(_ push: Push) -> Bool {
+        switch (settings.mutableContent, push.content.event) {
         case (.automatic, _), (.messages, .chat), (.messages, .groupChat), (.messages, .missed): true
         case (.messages, _), (.never, _): false
         }
@@ -125,35 +131,37 @@ public struct PayloadValues: Sendable {
 
     /// When an app may drop the push. What an alert gets as its expiration at Apple does not count: a call rings on
     /// all the same. A push that is for now or never has a minute to arrive.
-    private var expiresAt: Int64 {
-        if content.endsAt != 0 { return content.endsAt }
-        let seconds = content.timeToLive == 0 ? Self.leastUse : Int64(content.timeToLive)
+    private func expiresAt(_ push: Push) -> Int64 {
+        if push.content.endsAt != 0 { return push.content.endsAt }
+        let seconds = push.content.timeToLive == 0 ? Self.leastUse : Int64(push.content.timeToLive)
         return now.addingReportingOverflow(seconds).partialValue
     }
 
-    private var notificationPriority: String {
-        if content.event == .call { return "PRIORITY_MAX" }
-        return content.isUrgent(settings) || content.event == .refresh ? "PRIORITY_HIGH" : "PRIORITY_DEFAULT"
+    private func notificationPriority(_ push: Push) -> String {
+        if push.content.event == .call { return "PRIORITY_MAX" }
+        return push.content.isUrgent(settings) || push.content.event == .refresh ? "PRIORITY_HIGH" : "PRIORITY_DEFAULT"
     }
 
-    private var package: String {
-        binding.provider == .apns ? String(APNsTopic.bundle(of: binding.app)) : binding.app
+    private func package(_ push: Push) -> String {
+        push.binding.provider == .apns ? String(APNsTopic.bundle(of: push.binding.app)) : push.binding.app
     }
 
     /// What Flexisip names its certificates after: topic and world of an Apple token; the app of any other.
-    private var certificate: String {
-        guard binding.provider == .apns else { return binding.app }
-        let isSandbox = binding.environment.isSandbox(ifStandard: settings.usesSandbox)
-        let isVoIP = content.event == .call && binding.service != .remote
-        return package + (isVoIP ? ".voip" : "") + (isSandbox ? ".dev" : ".prod")
+    private func certificate(_ push: Push) -> String {
+        guard push.binding.provider == .apns else { return push.binding.app }
+        let isSandbox = push.binding.environment.isSandbox(ifStandard: settings.usesSandbox)
+        let isVoIP = push.content.event == .call && push.binding.service != .remote
+        return package(push) + (isVoIP ? ".voip" : "") + (isSandbox ? ".dev" : ".prod")
     }
 
     private var isHidden: Bool { !settings.showsCaller || isGivenUp(.addresses) }
-    private var fromURI: String { isHidden ? "" : content.fromURI }
-    private var fromDisplay: String {
-        settings.showsCaller && !isGivenUp(.displayName) ? short(content.fromDisplay, Self.shortNameBytes) : ""
+    private func fromURI(_ push: Push) -> String { isHidden ? "" : push.content.fromURI }
+    private func fromDisplay(_ push: Push) -> String {
+        settings.showsCaller && !isGivenUp(.displayName) ? short(push.content.fromDisplay, Self.shortNameBytes) : ""
     }
-    private var messageText: String { isGivenUp(.text) ? "" : short(content.text, Self.shortTextBytes) }
+    private func messageText(_ push: Push) -> String {
+        isGivenUp(.text) ? "" : short(push.content.text, Self.shortTextBytes)
+    }
 
     /// A text as it is, or its beginning when long texts are given up; no character is cut in two.
     private func short(_ text: String, _ most: Int) -> String {
@@ -165,18 +173,20 @@ public struct PayloadValues: Sendable {
         return String(text[..<end])
     }
 
-    private var keyAttributes: Binding.Attributes { isGivenUp(.title) ? Binding.Attributes() : binding.attributes }
+    private func keyAttributes(_ push: Push) -> Binding.Attributes {
+        isGivenUp(.title) ? Binding.Attributes() : push.binding.attributes
+    }
 
-    private var soundAttribute: String? {
-        switch content.event {
-        case .call: binding.attributes[.callSound]
-        default: binding.attributes[.messageSound]
+    private func soundAttribute(_ push: Push) -> String? {
+        switch push.content.event {
+        case .call: push.binding.attributes[.callSound]
+        default: push.binding.attributes[.messageSound]
         }
     }
 
-    private var sound: String {
-        if let own = soundAttribute { return own }
-        switch content.event {
+    private func sound(_ push: Push) -> String {
+        if let own = soundAttribute(push) { return own }
+        switch push.content.event {
         case .call: return settings.callSound
         case .chat, .groupChat: return settings.messageSound
         default: return settings.otherSound
@@ -190,68 +200,76 @@ public struct PayloadValues: Sendable {
 
     // MARK: - Composed texts
 
-    private func appendCaller(_ escape: TextEscape, _ out: inout [UInt8]) {
-        let name = fromDisplay
+    private func appendFromDisplay(_ push: Push, _ escape: TextEscape, _ out: inout OutputSpan<UInt8>) {
+        if sacrifice == nil {
+            if settings.showsCaller { escape.append(push.content.fromDisplay.utf8.span, to: &out) }
+        } else {
+            escape.append(fromDisplay(push), to: &out)
+        }
+    }
+
+    private func appendCaller(_ push: Push, _ escape: TextEscape, _ out: inout OutputSpan<UInt8>) {
+        let name = fromDisplay(push)
         if name.isEmpty {
-            appendFromUser(escape, &out)
+            appendFromUser(push, escape, &out)
         } else {
             escape.append(name, to: &out)
         }
     }
 
-    private func appendTitle(_ escape: TextEscape, to out: inout [UInt8]) {
-        if !content.title.isEmpty, !isGivenUp(.title) {
+    private func appendTitle(_ push: Push, _ escape: TextEscape, to out: inout OutputSpan<UInt8>) {
+        if !push.content.title.isEmpty, !isGivenUp(.title) {
             // "null" removes the title, as in Mizutech's sendpush.
-            if content.title != "null" { escape.append(short(content.title, Self.shortNameBytes), to: &out) }
+            if push.content.title != "null" { escape.append(short(push.content.title, Self.shortNameBytes), to: &out) }
             return
         }
-        let phrase = PayloadWording.title(of: content.event, content.occasion)
-        guard phrase.isAboutSomebody, hasCaller else { return escape.append(phrase.withoutName, to: &out) }
+        let phrase = PayloadWording.title(of: push.content.event, push.content.occasion)
+        guard phrase.isAboutSomebody, hasCaller(push) else { return escape.append(phrase.withoutName, to: &out) }
         escape.append(phrase.before, to: &out)
         // Mizutech names the number in the title of a call, and the person everywhere else.
-        if content.event == .call, hasFromUser { appendFromUser(escape, &out) } else { appendCaller(escape, &out) }
+        if push.content.event == .call, hasFromUser {
+            appendFromUser(push, escape, &out)
+        } else {
+            appendCaller(push, escape, &out)
+        }
         escape.append(phrase.after, to: &out)
     }
 
-    private func appendBody(_ escape: TextEscape, to out: inout [UInt8]) {
-        let text = messageText
-        if content.event == .custom || content.event == .chat && !text.isEmpty {
+    private func appendBody(_ push: Push, _ escape: TextEscape, to out: inout OutputSpan<UInt8>) {
+        let text = messageText(push)
+        if push.content.event == .custom || push.content.event == .chat && !text.isEmpty {
             return escape.append(text, to: &out)
         }
-        let phrase = PayloadWording.body(of: content.event, content.occasion)
-        guard phrase.isAboutSomebody, hasCaller else { return escape.append(phrase.withoutName, to: &out) }
+        let phrase = PayloadWording.body(of: push.content.event, push.content.occasion)
+        guard phrase.isAboutSomebody, hasCaller(push) else { return escape.append(phrase.withoutName, to: &out) }
         escape.append(phrase.before, to: &out)
-        appendCaller(escape, &out)
+        appendCaller(push, escape, &out)
         escape.append(phrase.after, to: &out)
     }
 
     private var hasFromUser: Bool { !isHidden && !fromUserBytes.isEmpty }
-    private var hasCaller: Bool { !fromDisplay.isEmpty || hasFromUser }
+    private func hasCaller(_ push: Push) -> Bool { !fromDisplay(push).isEmpty || hasFromUser }
 
-    private func appendFromUser(_ escape: TextEscape, _ out: inout [UInt8]) {
+    private func appendFromUser(_ push: Push, _ escape: TextEscape, _ out: inout OutputSpan<UInt8>) {
         guard !isHidden else { return }
-        escape.append(content.fromURI.utf8.span.extracting(fromUserBytes), to: &out)
+        escape.append(push.content.fromURI.utf8.span.extracting(fromUserBytes), to: &out)
     }
 
-    private func appendFromHost(_ escape: TextEscape, _ out: inout [UInt8]) {
+    private func appendFromHost(_ push: Push, _ escape: TextEscape, _ out: inout OutputSpan<UInt8>) {
         guard !isHidden else { return }
-        let uri = content.fromURI.utf8.span
+        let uri = push.content.fromURI.utf8.span
         escape.append(uri.extracting(SIPAddressParts.host(of: uri)), to: &out)
     }
 
-    private func appendToUser(_ escape: TextEscape, _ out: inout [UInt8]) {
+    private func appendToUser(_ push: Push, _ escape: TextEscape, _ out: inout OutputSpan<UInt8>) {
         guard !isGivenUp(.addresses) else { return }
-        let uri = content.toURI.utf8.span
+        let uri = push.content.toURI.utf8.span
         escape.append(uri.extracting(SIPAddressParts.user(of: uri)), to: &out)
     }
 
-    private func appendDate(_ escape: TextEscape, to out: inout [UInt8]) {
-        if case .percent = escape {
-            var date: [UInt8] = []
-            Decimal.appendDate(now, to: &date)
-            escape.append(String(decoding: date, as: UTF8.self), to: &out)
-        } else {
-            Decimal.appendDate(now, to: &out)
-        }
+    private func appendDate(_ escape: TextEscape, _ out: inout OutputSpan<UInt8>) {
+        var date: [UInt8] = []
+        Decimal.appendDate(now, to: &date)
+        escape.append(date.span, to: &out)
     }
 }

@@ -9,7 +9,7 @@ enum SIPAddressParts {
             // By hand somebody writes `1111`; a URI has a scheme.
             return isTel(uri) || start == 0 ? start..<end(of: uri, from: start, portEnds: false) : 0..<0
         }
-        return start..<min(at, end(of: uri, from: start, portEnds: true))
+        return start..<end(of: uri.extracting(0..<at), from: start, portEnds: true)
     }
 
     /// `example.com` of `sip:alice@example.com:5061;transport=tls`; brackets of IPv6 kept.

@@ -11,13 +11,24 @@ public enum TextEscape: Sendable {
     /// As is; controls become spaces, so that a header or a text line stays one.
     case line
 
+    /// The most bytes that one becomes.
+    private static let longestEscape = 6
+
     /// Appends `text`, escaped. A `String` is valid UTF-8 by construction, so the result is too.
-    func append(_ text: String, to out: inout [UInt8]) {
-        append(text.utf8.span, to: &out)
-    }
+    func append(_ text: String, to out: inout [UInt8]) { append(text.utf8.span, to: &out) }
 
     /// Appends bytes of a text, escaped.
     func append(_ bytes: Span<UInt8>, to out: inout [UInt8]) {
+        out.append(addingCapacity: bytes.count &* Self.longestEscape) { (end: inout OutputSpan<UInt8>) in
+            append(bytes, to: &end)
+        }
+    }
+
+    /// Appends `text`, escaped; leaves no room where there was too little.
+    func append(_ text: String, to out: inout OutputSpan<UInt8>) { append(text.utf8.span, to: &out) }
+
+    /// The same for bytes of a text.
+    func append(_ bytes: Span<UInt8>, to out: inout OutputSpan<UInt8>) {
         switch self {
         case .json: Self.appendJSON(bytes, to: &out)
         case .percent: Self.appendPercent(bytes, to: &out)
@@ -25,16 +36,14 @@ public enum TextEscape: Sendable {
         }
     }
 
-    private static func appendJSON(_ bytes: Span<UInt8>, to out: inout [UInt8]) {
-        guard bytes.containsControl(or: UInt8(ascii: "\""), or: UInt8(ascii: "\\")) else {
-            return out.append(copying: bytes)
-        }
+    private static func appendJSON(_ bytes: Span<UInt8>, to out: inout OutputSpan<UInt8>) {
+        if out.append(copying: bytes, unlessControlOr: UInt8(ascii: "\""), or: UInt8(ascii: "\\")) { return }
         for index in bytes.indices {
             let byte = bytes[index]
             if isSpecial(byte) {
                 appendEscape(of: byte, to: &out)
             } else {
-                out.append(byte)
+                out.append(ifRoom: byte)
             }
         }
     }
@@ -44,35 +53,37 @@ public enum TextEscape: Sendable {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
-    private static func appendEscape(of byte: UInt8, to out: inout [UInt8]) {
-        out.append(UInt8(ascii: "\\"))
+    private static func appendEscape(of byte: UInt8, to out: inout OutputSpan<UInt8>) {
+        out.append(ifRoom: UInt8(ascii: "\\"))
         switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"): out.append(byte)
-        case 0x0A: out.append(UInt8(ascii: "n"))
-        case 0x0D: out.append(UInt8(ascii: "r"))
-        case 0x09: out.append(UInt8(ascii: "t"))
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): out.append(ifRoom: byte)
+        case 0x0A: out.append(ifRoom: UInt8(ascii: "n"))
+        case 0x0D: out.append(ifRoom: UInt8(ascii: "r"))
+        case 0x09: out.append(ifRoom: UInt8(ascii: "t"))
         default:
-            out.append(contentsOf: [0x75, 0x30, 0x30])
+            out.append(ifRoom: UInt8(ascii: "u"))
+            out.append(ifRoom: UInt8(ascii: "0"))
+            out.append(ifRoom: UInt8(ascii: "0"))
             appendHex(byte, to: &out)
         }
     }
 
-    private static func appendPercent(_ bytes: Span<UInt8>, to out: inout [UInt8]) {
+    private static func appendPercent(_ bytes: Span<UInt8>, to out: inout OutputSpan<UInt8>) {
         for index in bytes.indices {
             let byte = bytes[index]
             if isUnreserved(byte) {
-                out.append(byte)
+                out.append(ifRoom: byte)
             } else {
-                out.append(UInt8(ascii: "%"))
+                out.append(ifRoom: UInt8(ascii: "%"))
                 appendHex(byte, to: &out)
             }
         }
     }
 
-    private static func appendLine(_ bytes: Span<UInt8>, to out: inout [UInt8]) {
+    private static func appendLine(_ bytes: Span<UInt8>, to out: inout OutputSpan<UInt8>) {
         for index in bytes.indices {
             let byte = bytes[index]
-            out.append(byte < 0x20 || byte == 0x7F ? 0x20 : byte)
+            out.append(ifRoom: byte < 0x20 || byte == 0x7F ? 0x20 : byte)
         }
     }
 
@@ -86,10 +97,14 @@ public enum TextEscape: Sendable {
         }
     }
 
-    private static func appendHex(_ byte: UInt8, to out: inout [UInt8]) {
-        for digit in [Hex.digit(byte >> 4), Hex.digit(byte & 0x0F)] {
-            // Capitals, as RFC 3986, 2.1 prefers; JSON takes either.
-            out.append(digit > UInt8(ascii: "9") ? digit & 0xDF : digit)
-        }
+    private static func appendHex(_ byte: UInt8, to out: inout OutputSpan<UInt8>) {
+        out.append(ifRoom: capitalDigit(byte >> 4))
+        out.append(ifRoom: capitalDigit(byte & 0x0F))
+    }
+
+    /// Capitals, as RFC 3986, 2.1 prefers; JSON takes either.
+    private static func capitalDigit(_ value: UInt8) -> UInt8 {
+        let digit = Hex.digit(value)
+        return digit > UInt8(ascii: "9") ? digit & 0xDF : digit
     }
 }

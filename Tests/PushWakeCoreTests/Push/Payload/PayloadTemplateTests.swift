@@ -157,6 +157,26 @@ import Testing
         #expect(out == [1, 2])
     }
 
+    @Test(arguments: [1, 400, 440, 480, 500, 511, 512, 513, 1000, 1023, 1024, 4000, 100_000])
+    func `finds room for any length, behind what is there`(count: Int) throws {
+        let template = try PayloadTemplate(json: #"{"m":"MSG","s":<sent-at>,"c":"CALLID"}"#.utf8)
+        for character in ["x", "\"", "\u{1}", "ü"] {
+            var content = Samples.content(.chat, text: String(repeating: character, count: count))
+            content.sentAt = 1_700_000_001
+            let values = PayloadValues(binding: Samples.voip, content: content)
+            var out: [UInt8] = []
+            template.render(values, into: &out)
+            #expect(JSON.parse(out)?["m"] == .string(content.text))
+            #expect(JSON.parse(out)?["c"] == .string(content.callID))
+            var exact: [UInt8] = [1, 2]
+            let fits = template.render(values, limit: out.count, into: &exact)
+            #expect(fits && exact == [1, 2] + out)
+            var shorter: [UInt8] = []
+            #expect(template.render(values, limit: max(out.count - 1, 600), into: &shorter))
+            #expect(shorter.count <= max(out.count - 1, 600))
+        }
+    }
+
     @Test(arguments: ["\u{1F600}", "e\u{301}", "ü", "\r\n", "\u{1F468}\u{200D}\u{1F469}"])
     func `cuts no character of a long name in two`(character: String) throws {
         let template = try PayloadTemplate(json: #"{"n":"<from-name>"}"#.utf8)
