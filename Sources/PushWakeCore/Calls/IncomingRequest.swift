@@ -88,6 +88,19 @@ public enum MessageBody: Equatable, Sendable {
         return type.isEmpty || type == "text/plain"
     }
 
+    /// A parameter's value without its quotes; nil when there is none of the name.
+    static func parameter(_ name: String, of contentType: String) -> String? {
+        let bytes = contentType.utf8.span
+        var cursor = Cursor(bytes)
+        cursor.skip(to: ASCII.semicolon)
+        var parameters = ParameterCursor(bytes, in: cursor.position..<bytes.count, of: .header)
+        while let parameter = parameters.next() {
+            guard bytes.part(parameter.name).equalsIgnoringCase(name) else { continue }
+            return bytes.part(parameter.value).text()
+        }
+        return nil
+    }
+
     /// The type in lower case and without parameters.
     static func mediaType(of contentType: String) -> String {
         let type = contentType.utf8.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }
@@ -180,7 +193,7 @@ extension RequestReader {
     private mutating func readMessage(_ body: Span<UInt8>) {
         let content = MessageContent(body, contentType: request.contentType)
         request.contentType = content.type
-        if let text = content.text { request.text = body.part(text).text() }
+        request.text = content.text(in: body)
     }
 
     /// Whether a session description, or one in a body of several parts, has video that is not switched off (port 0,

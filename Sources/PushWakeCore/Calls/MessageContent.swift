@@ -9,6 +9,8 @@ struct MessageContent {
     /// The bytes of a text; nil when there is none that can be shown as it is.
     private(set) var text: Range<Int>?
 
+    /// Text whose markup nobody wants to read on a lock screen.
+    private static let markup = "text/html"
     /// How deep a part is looked for within parts.
     private static let deepest = 4
     /// Parts of one body that are looked at.
@@ -19,6 +21,12 @@ struct MessageContent {
         self.init(body, in: 0..<body.count, contentType: contentType, isPlain: true, depth: 0)
     }
 
+    /// The text of that body; empty when there is none that can be shown.
+    func text(in body: Span<UInt8>) -> String {
+        guard let text else { return "" }
+        return MessageCharset(contentType: type).text(of: body.part(text))
+    }
+
     private init(_ body: Span<UInt8>, in range: Range<Int>, contentType: String, isPlain: Bool, depth: Int) {
         type = contentType
         let mediaType = MessageBody.mediaType(of: contentType)
@@ -27,7 +35,7 @@ struct MessageContent {
             if let part = MessagePart(cpim: body, in: range) { self = Self(body, part, depth: depth &+ 1) }
         } else if isPacked, mediaType.hasPrefix("multipart/") {
             readParts(body, in: range, depth: depth &+ 1)
-        } else if isPlain, MessageBody(contentType: contentType) == .text {
+        } else if isPlain, MessageBody(contentType: contentType) == .text, mediaType != Self.markup {
             text = range
         }
     }
@@ -120,7 +128,7 @@ private struct PartCursor: ~Escapable {
     /// Stands at the first part; nil when Content-Type names no boundary.
     @_lifetime(copy bytes)
     init?(_ bytes: Span<UInt8>, in range: Range<Int>, contentType: String) {
-        guard let boundary = Self.boundary(of: contentType.utf8.span) else { return nil }
+        guard let boundary = Self.boundary(of: contentType) else { return nil }
         self.bytes = bytes
         delimiter = "--" + boundary
         lines = Lines(bytes, in: range)
@@ -150,15 +158,8 @@ private struct PartCursor: ~Escapable {
         return line.equals(delimiter + "--") ? true : nil
     }
 
-    private static func boundary(of contentType: Span<UInt8>) -> String? {
-        var cursor = Cursor(contentType)
-        cursor.skip(to: ASCII.semicolon)
-        var parameters = ParameterCursor(contentType, in: cursor.position..<contentType.count, of: .header)
-        while let parameter = parameters.next() {
-            guard contentType.part(parameter.name).equalsIgnoringCase("boundary") else { continue }
-            let value = contentType.part(parameter.value)
-            return (1...longestBoundary).contains(value.count) ? value.text() : nil
-        }
-        return nil
+    private static func boundary(of contentType: String) -> String? {
+        guard let value = MessageBody.parameter("boundary", of: contentType) else { return nil }
+        return (1...longestBoundary).contains(value.utf8.count) ? value : nil
     }
 }

@@ -82,6 +82,20 @@ def test_of_a_message_of_several_parts_the_text_is_shown(kamailio, wire, simulat
     assert parts in woken.wait_request("MESSAGE").text
 
 
+@pytest.mark.parametrize("content, shown", [
+    ("text/plain; charset=utf-8", "good \u00e9vening"),
+    ("text/plain; charset=iso-8859-1", "good \u00c3\u00a9vening"),  # what the two bytes are there
+    ("text/html; charset=utf-8", "Message from "),
+])
+def test_a_text_is_shown_as_its_content_type_says(kamailio, wire, simulator, content, shown):
+    phone = wire.phone(kamailio, f"charset-{content[5:9]}-{content[-1]}", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    wire.caller(kamailio).write(phone.user, "good \u00e9vening", content=content)
+    push = simulator.wait_push(phone.push.token)
+    assert push["body"]["message"]["data"]["body"].startswith(shown)
+
+
 @pytest.fixture
 def storing(make_server, tmp_path):
     """A server with what docs/kamailio.md prints for msilo."""

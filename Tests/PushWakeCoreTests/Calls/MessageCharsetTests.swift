@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+import PushWakeCore
+import Testing
+
+private func textRead(_ body: [UInt8], as contentType: String) -> String {
+    var reader = RequestReader(method: "MESSAGE".utf8.span, uri: "sip:bob@example.org".utf8.span)
+    reader.header(name: "Content-Type".utf8.span, value: contentType.utf8.span)
+    reader.body(body.span)
+    return reader.finish().text
+}
+
+@Suite struct `The charset of a MESSAGE` {
+    private let latin1: [UInt8] = [0x47, 0x72, 0xFC, 0xDF, 0x65]
+    private let bigEndian: [UInt8] = [0x00, 0x48, 0x00, 0xE9, 0xD8, 0x3D, 0xDE, 0x00]
+    private let littleEndian: [UInt8] = [0x48, 0x00, 0xE9, 0x00, 0x3D, 0xD8, 0x00, 0xDE]
+
+    @Test(arguments: ["ISO-8859-1", "\"iso-8859-1\"", "latin1; format=flowed"])
+    func `may be Latin-1`(charset: String) {
+        #expect(textRead(latin1, as: "text/plain; charset=\(charset)") == "Gr\u{FC}\u{DF}e")
+        #expect(textRead([], as: "text/plain; charset=\(charset)").isEmpty)
+    }
+
+    @Test func `may be UTF-16, in an order that a mark or the name tells`() {
+        let text = "H\u{E9}\u{1F600}"
+        #expect(textRead(bigEndian, as: "text/plain;charset=utf-16") == text)
+        #expect(textRead([0xFE, 0xFF] + bigEndian, as: "text/plain;charset=UTF-16") == text)
+        #expect(textRead([0xFF, 0xFE] + littleEndian, as: "text/plain;Charset=UTF-16") == text)
+        #expect(textRead(bigEndian, as: "text/plain;charset=utf-16be") == text)
+        #expect(textRead(littleEndian, as: "text/plain;charset=utf-16le") == text)
+        #expect(textRead([0xFF, 0xFE] + littleEndian, as: "text/plain;charset=utf-16le") == text)
+    }
+
+    @Test func `may be broken UTF-16`() {
+        for body in [[], [0xFF], [0xFE, 0xFF], [0xFF, 0xFE, 0x00]] as [[UInt8]] {
+            #expect(textRead(body, as: "text/plain;charset=utf-16").isEmpty)
+        }
+        #expect(textRead([0xD8, 0x3D, 0x00, 0x48], as: "text/plain;charset=utf-16") == "\u{FFFD}H")
+    }
+
+    @Test(arguments: ["text/plain", "text/plain;charset=utf-8", "text/plain;charset=koi8-r", "text/plain;charset="])
+    func `is UTF-8 where it is not known`(contentType: String) {
+        #expect(textRead(Array("H\u{E9}".utf8), as: contentType) == "H\u{E9}")
+        #expect(textRead([0x48, 0xE9], as: contentType) == "H\u{FFFD}")
+    }
+
+    @Test func `is that of the part that is shown`() {
+        let part = Array("--b\r\nContent-Type: text/plain; charset=iso-8859-1\r\n\r\n".utf8) + latin1
+        let body = part + Array("\r\n--b--\r\n".utf8)
+        #expect(textRead(body, as: "multipart/mixed;boundary=b;charset=utf-8") == "Gr\u{FC}\u{DF}e")
+    }
+}
+
+@Suite struct `A MESSAGE in HTML` {
+    @Test(arguments: ["text/html", "Text/HTML; charset=utf-8"])
+    func `wakes its user and shows no markup`(contentType: String) {
+        #expect(textRead(Array("<b>Hi</b>".utf8), as: contentType).isEmpty)
+        #expect(MessageBody(contentType: contentType) == .text)
+    }
+}
