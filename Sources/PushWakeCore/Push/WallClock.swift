@@ -81,8 +81,10 @@ public enum Decimal {
         out.append(addingCapacity: room) { (end: inout OutputSpan<UInt8>) in append(value, to: &end) }
     }
 
-    /// Free bytes without which a number is not written.
-    static let room = 32
+    /// Free bytes without which no digits are written: for whole words behind the last ones.
+    private static let digitRoom = 32
+    /// Free bytes without which a number is not written, its sign among them.
+    static let room = digitRoom + 1
 
     /// Appends an integer in base ten; leaves no room where there was too little.
     static func append(_ value: Int64, to end: inout OutputSpan<UInt8>) {
@@ -93,7 +95,7 @@ public enum Decimal {
     /// The same for an unsigned integer.
     static func append(_ value: UInt64, to end: inout OutputSpan<UInt8>) {
         if value < 10 { return end.append(ifRoom: 0x30 &+ UInt8(truncatingIfNeeded: value)) }
-        guard end.freeCapacity >= room else { return end.fill() }
+        guard end.freeCapacity >= digitRoom else { return end.fill() }
         if value < 100_000_000 { return append(eight: value, isFirst: true, to: &end) }
         let (upper, last) = value.quotientAndRemainder(dividingBy: 100_000_000)
         // As the seconds since 1970 are.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-import PushWakeCore
 import Testing
+
+@testable import PushWakeCore
 
 @Suite struct `The wall clock` {
     @Test func `is heard of when it jumps by more than a day, once`() {
@@ -60,5 +61,12 @@ import Testing
             Decimal.append(value, to: &text)
             #expect(String(decoding: text, as: UTF8.self) == String(value))
         }
+    }
+
+    @Test(arguments: [Int64.min, -100_000_000, -10, -1, 0, 9, 1_700_000_000, .max])
+    func `with a sign where there is the room that they ask for`(value: Int64) {
+        var text: [UInt8] = []
+        text.append(addingCapacity: Decimal.room) { (end: inout OutputSpan<UInt8>) in Decimal.append(value, to: &end) }
+        #expect(String(decoding: text, as: UTF8.self) == String(value))
     }
 }
