@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/cfg/cfg_ctx.h"
 #include "core/hashes.h"
 #include "core/ip_addr.h"
 #include "core/forward.h"
@@ -15,83 +14,13 @@
 #include "core/parser/parse_rr.h"
 #include "core/parser/parse_uri.h"
 #include "core/resolve.h"
-#include "core/strutils.h"
 #include "core/tcp_conn.h"
 #include "core/ut.h"
 
-#define PW_AOR_SIZE 512
-
-/* What the registrar was told about its keys. */
-static struct {
-	int known;
-	int case_sensitive;
-	str realm_prefix;
-} keys;
-
-static void learn_keys(void)
+/* The registrar's lookup takes it. */
+static int is_usable(const ucontact_t *c, time_t now)
 {
-	static str group = str_init("registrar");
-	static str case_name = str_init("case_sensitive");
-	static str realm_name = str_init("realm_prefix");
-	static str realm_old = str_init("realm_pref");
-	cfg_ctx_t *ctx = NULL;
-	void *value = NULL;
-	unsigned int type = 0;
-
-	keys.known = 1;
-	if(cfg_register_ctx(&ctx, NULL) < 0) {
-		return;
-	}
-	if(cfg_get_by_name(ctx, &group, NULL, &case_name, &value, &type) == 0 && type == CFG_VAR_INT) {
-		keys.case_sensitive = (int)(long)value;
-	}
-	if((cfg_get_by_name(ctx, &group, NULL, &realm_old, &value, &type) == 0
-			   || cfg_get_by_name(ctx, &group, NULL, &realm_name, &value, &type) == 0)
-			&& type == CFG_VAR_STR && value != NULL) {
-		keys.realm_prefix = *(str *)value;
-	}
-}
-
-int pw_aor(str *aor, str *uri)
-{
-	static char buffer[PW_AOR_SIZE];
-	sip_uri_t parsed;
-	str host, lower;
-	int user_len;
-
-	if(!keys.known) {
-		learn_keys();
-	}
-	if(uri == NULL || uri->s == NULL || parse_uri(uri->s, uri->len, &parsed) < 0) {
-		return -1;
-	}
-	if(parsed.user.len <= 0 || parsed.user.len + parsed.host.len + 1 > PW_AOR_SIZE) {
-		return -1;
-	}
-	aor->s = buffer;
-	aor->len = parsed.user.len;
-	if(un_escape(&parsed.user, aor) < 0) {
-		return -1;
-	}
-	user_len = aor->len;
-	if(pw.usrloc.use_domain) {
-		host = parsed.host;
-		if(keys.realm_prefix.len > 0 && keys.realm_prefix.len < host.len
-				&& memcmp(keys.realm_prefix.s, host.s, keys.realm_prefix.len) == 0) {
-			host.s += keys.realm_prefix.len;
-			host.len -= keys.realm_prefix.len;
-		}
-		buffer[aor->len++] = '@';
-		memcpy(buffer + aor->len, host.s, host.len);
-		aor->len += host.len;
-	}
-	lower = *aor;
-	if(keys.case_sensitive) {
-		lower.s += user_len;
-		lower.len -= user_len;
-	}
-	strlower(&lower);
-	return 0;
+	return VALID_CONTACT(c, now) || pw_expired_counts();
 }
 
 static size_t text_size(const ucontact_t *c)
@@ -173,7 +102,7 @@ static int copy_record(pw_contacts_t *out, const urecord_t *record)
 	char *at;
 
 	for(c = record->contacts; c != NULL; c = c->next) {
-		if(VALID_CONTACT(c, now)) {
+		if(is_usable(c, now)) {
 			size += sizeof(pw_contact_t) + text_size(c);
 			n++;
 		}
@@ -187,7 +116,7 @@ static int copy_record(pw_contacts_t *out, const urecord_t *record)
 	}
 	at = (char *)(out->v + n);
 	for(c = record->contacts; c != NULL && out->n < n; c = c->next) {
-		if(VALID_CONTACT(c, now)) {
+		if(is_usable(c, now)) {
 			copy_contact(&out->v[out->n++], c, &at);
 		}
 	}

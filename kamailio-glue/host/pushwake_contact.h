@@ -38,7 +38,10 @@ typedef struct pw_contacts {
 /* The registrar's key of a SIP URI; *aor points to static memory. 0 or -1. */
 int pw_aor(str *aor, str *uri);
 
-/* Copies the unexpired contacts of an AoR, in the order of usrloc. 0 or -1. */
+/* Whether a contact that has expired, and that usrloc still has, counts (use_expired_contacts). */
+int pw_expired_counts(void);
+
+/* Copies the contacts of an AoR that the registrar's lookup takes, in the order of usrloc. 0 or -1. */
 int pw_contacts_get(pw_contacts_t *out, str *table, str *aor);
 void pw_contacts_free(pw_contacts_t *list);
 

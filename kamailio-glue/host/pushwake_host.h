@@ -46,6 +46,7 @@
  *     pushwake_host       the modules we need, the client, counters, the log
  *     pushwake_version    lets one .so load into every release of its series
  *     pushwake_contact    what usrloc knows about an AoR; pushwake_forget: what it shall know no more
+ *     pushwake_registrar  how the registrar writes an AoR, and which contacts it takes
  *     pushwake_branch     contacts as branches of the destination set
  *     pushwake_headers    a message as the library reads it, texts as Kamailio does, and memory for both
  *     pushwake_note       what processes leave for the supervisor, and it for the other child

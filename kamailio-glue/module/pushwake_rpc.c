@@ -121,7 +121,7 @@ typedef struct pw_words {
 /* All parameters; -1 after a fault. */
 static int read_words(rpc_t *rpc, void *c, pw_words_t *words)
 {
-	str parameter = STR_NULL;
+	str parameter = str_init("");
 	int count = 0;
 
 	for(; rpc->scan(c, "*.S", &parameter) == 1; count++) {
@@ -133,6 +133,11 @@ static int read_words(rpc_t *rpc, void *c, pw_words_t *words)
 			parameter.s = memcpy(words->numbers[count], parameter.s, parameter.len);
 		}
 		words->v[count] = pw_in(&parameter);
+	}
+	/* jsonrpcs returns the same for a value that it makes no text of as behind the last one */
+	if(parameter.s == NULL) {
+		rpc->fault(c, 400, "parameter %d is neither a text nor a number; write texts, such as \"provider=fcm\"", count + 1);
+		return -1;
 	}
 	return count;
 }

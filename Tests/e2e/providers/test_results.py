@@ -102,10 +102,13 @@ class JSONRPC:
         self.socket.bind(str(kamailio.directory / "json.client"))
         self.socket.settimeout(5)
 
-    def result(self, method, *parameters):
+    def answer(self, method, *parameters):
         request = {"jsonrpc": "2.0", "method": method, "params": parameters, "id": 1}
         self.socket.sendto(json.dumps(request).encode(), self.server)
-        return json.loads(self.socket.recv(65536))["result"]
+        return json.loads(self.socket.recv(65536))
+
+    def result(self, method, *parameters):
+        return self.answer(method, *parameters)["result"]
 
 
 def test_json_rpc_says_the_same(make_kamailio, actors):
@@ -121,6 +124,10 @@ def test_json_rpc_says_the_same(make_kamailio, actors):
     assert stats["kamailio_stored"] == 4 and stats["bindings_stored"] == 4
     assert {row["aor"] for row in rpc.result("pushwake.list")} == {"json1", "json2", "1001", "4711"}
     assert [row["aor"] for row in rpc.result("pushwake.list", "json2")] == ["json2"]
+    for unreadable in ({"provider": "apns"}, ["provider=apns"], None, True):
+        said = rpc.answer("pushwake.remove", "json2", unreadable)["error"]["message"]
+        assert "parameter 2 is neither" in said, "it is no command without that condition"
+    assert rpc.result("pushwake.remove", "json2", "provider=apns") == {"removed": 0}
     # Numbers of JSON: Kamailio writes all of them to one place.
     assert rpc.result("pushwake.send", "chat", 1001, 4711) == 1
     token = rpc.result("pushwake.show", 1001)[0]["token"]

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from phones import rfc8599_fcm
-from servers import CALLS
+from servers import CALLS, wait_until
 
 
 def config(*lines):
@@ -72,6 +72,22 @@ def test_path_check_local(make_server, wire, simulator, is_checked):
         time.sleep(0.3)
         assert edge.requests("INVITE") == []
         call.cancel()
+
+
+def test_use_expired_contacts(make_server, wire, simulator):
+    """What lookup() would ring rings beside a phone that sleeps as well."""
+    server = make_server(config=config('modparam("registrar", "use_expired_contacts", 1)'), wake_timeout=5)
+    desk = wire.phone(server, "expired")
+    desk.answers["INVITE"] = (180,)
+    desk.register(1)
+    mobile = wire.phone(server, "expired", "udp", rfc8599_fcm())
+    mobile.register()
+    wait_until("the desk phone has expired", lambda: "Expires: expired" in server.rpc("ul.dump"))
+    call = wire.call(server, "expired")
+    desk.wait_request("INVITE")
+    simulator.wait_event(mobile.push.token, "call")
+    mobile.register()
+    call.wait_status(200)
 
 
 def test_another_table_is_another_user(make_server, wire, simulator):

@@ -113,15 +113,16 @@ def lua(make_lua):
 
 @pytest.fixture(scope="module")
 def make_lua(make_server, tmp_path_factory):
-    return lambda text: serve_lua(make_server, tmp_path_factory, text)
+    return lambda text, **options: serve_lua(make_server, tmp_path_factory, text, **options)
 
 
-def serve_lua(make_server, tmp_path_factory, text):
+def serve_lua(make_server, tmp_path_factory, text, is_loaded_first=False):
     script = tmp_path_factory.mktemp("lua") / "routes.lua"
     script.write_text(text)
     config, _ = CALLS.read_text().split("request_route {", 1)
-    config = config.replace('loadmodule "@PUSHWAKE@"', f'''loadmodule "@PUSHWAKE@"
-loadmodule "app_lua.so"
+    modules = ['loadmodule "@PUSHWAKE@"', 'loadmodule "app_lua.so"']
+    order = "\n".join(reversed(modules) if is_loaded_first else modules)
+    config = config.replace('loadmodule "@PUSHWAKE@"', f'''{order}
 modparam("app_lua", "load", "{script}")
 modparam("usrloc", "preload", "location")
 modparam("pushwake", "failure_callback", "ksr_asleep")
@@ -134,6 +135,13 @@ def test_in_lua_too(lua, wire, simulator):
         assert called(lua, wire, simulator, f"own-{number}", "X-Branch: yes").headers("X-Route") == ["lua"]
         assert called(lua, wire, simulator, f"other-{number}").headers("X-Route") == []
     lua.wait_log("RESULT in Lua")
+
+
+def test_in_lua_loaded_before_pushwake(make_lua, wire, simulator):
+    """The core loads app_lua.so for all to see: what it exports must not stand for what pushwake.so exports."""
+    server = make_lua(LUA, is_loaded_first=True)
+    called(server, wire, simulator, "after-lua")
+    server.wait_none_held()  # asks for the statistics, which bear the module's name
 
 
 def test_in_lua_a_late_phone_rings_beside_voicemail(lua, wire):
