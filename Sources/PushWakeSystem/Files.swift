@@ -33,6 +33,16 @@ public enum FileContent {
         }
     }
 
+    /// Text without the byte order mark (UTF-8) that some editors begin a file with: it is no part of what was written.
+    public static func withoutMark(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+    }
+
+    /// The first line of a file, without what editors add: a byte order mark, and a line end of any system.
+    public static func firstLine(of bytes: [UInt8]) -> [UInt8] {
+        Array(withoutMark(bytes).prefix { $0 != 0x0A && $0 != 0x0D })
+    }
+
     /// The first bytes of a file of any length.
     public static func read(_ path: String, atMost count: Int) throws(SystemError) -> [UInt8] {
         let descriptor = clinux_open_for_reading(path)
@@ -98,6 +108,12 @@ public struct FileStamp: Equatable, Sendable {
     public static func isOfThisUser(_ path: String) -> Bool {
         var status = stat()
         return clinux_stat(path, &status) == 0 && status.st_uid == geteuid()
+    }
+
+    /// Whether it is a file, and no directory, device, pipe or socket.
+    public static func isRegular(_ path: String) -> Bool {
+        var status = stat()
+        return clinux_stat(path, &status) == 0 && status.st_mode & 0o170000 == 0o100000
     }
 
     /// The permissions of a path; nil when there is nothing.
