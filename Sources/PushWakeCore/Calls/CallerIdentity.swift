@@ -24,9 +24,11 @@ public struct CallerIdentity: Equatable, Sendable {
     }
 
     /// The number that the dialplan shows for the caller, at the domain of the caller's own URI. `from` is that as a host's
-    /// channel has it, with a name or without; `host` counts where it says no domain.
+    /// channel has it, with a name or without; `host` counts where it says no domain. A `name` may be in quotes, as a dialplan
+    /// writes it.
     public init(number: String, name: String, from: Span<UInt8>, host: @autoclosure () -> String) {
         let number = number.prefix(Self.longestNumber)
+        let name = NameAddress.displayName(name.utf8.span)
         if number.utf8.contains(ASCII.at) {
             let hasScheme = ["sip:", "sips:", "tel:"].contains { number.lowercased().hasPrefix($0) }
             self.init(uri: (hasScheme ? "" : "sip:") + number, displayName: name)
