@@ -128,9 +128,9 @@ package struct AGISession {
         finish(count > 0 ? "SENT" : "NOBINDING", more: [("PUSHWAKE_SENT", String(count))])
     }
 
-    /// No push was queued for a `send`, and why.
-    package mutating func notSent(_ status: String, because reason: String) -> [Action] {
-        finish(status, because: reason)
+    /// No push was queued for a `send`, and why. `isMissing`: its user has no binding.
+    package mutating func notSent(because reason: String, isMissing: Bool) -> [Action] {
+        finish(isMissing ? "NOBINDING" : "FAILED", because: reason, more: [("PUSHWAKE_SENT", "0")])
     }
 
     /// The user of a `bindings` has bindings of these providers, one each.
