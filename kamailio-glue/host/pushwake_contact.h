@@ -38,6 +38,9 @@ typedef struct pw_contacts {
 /* The registrar's key of a SIP URI; *aor points to static memory. 0 or -1. */
 int pw_aor(str *aor, str *uri);
 
+/* The registrar's key that is meant by an AOR as somebody types it; *aor points to static memory. 0 or -1. */
+int pw_aor_typed(str *aor, const pushwake_str *typed);
+
 /* Copies the unexpired contacts of an AoR, in the order of usrloc. 0 or -1. */
 int pw_contacts_get(pw_contacts_t *out, str *table, str *aor);
 void pw_contacts_free(pw_contacts_t *list);
