@@ -163,7 +163,7 @@ struct WakeRequestView {
             engine.put(.fromDisplay, caller.displayName)
         } else {
             engine.put(.fromURI, request.from_uri.bytes.span)
-            engine.put(.fromDisplay, request.from_display.bytes.span)
+            engine.put(.fromDisplay, NameAddress.displayName(request.from_display.bytes.span))
         }
         engine.put(.toURI, request.to_uri.bytes.span)
         putContent(into: engine)

@@ -12,6 +12,13 @@ public enum FileContent {
         let descriptor = clinux_open_for_reading(path)
         guard descriptor >= 0 else { throw SystemError.last("read \(path)") }
         defer { _ = close(descriptor) }
+        return try readAll(descriptor, of: path, longest: longest)
+    }
+
+    /// All bytes behind a descriptor; more than `longest` are refused.
+    fileprivate static func readAll(
+        _ descriptor: Int32, of path: String, longest: Int
+    ) throws(SystemError) -> [UInt8] {
         var all: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16_384)
         // Of a file with a key nothing shall stay in memory that is free.
@@ -153,15 +160,6 @@ public enum TextFile {
         let descriptor = path == "-" ? Descriptor.standardInput : clinux_open(path, O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0 else { throw SystemError.last("read \(path)") }
         defer { if descriptor != Descriptor.standardInput { _ = close(descriptor) } }
-        var all: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = chunk.withUnsafeMutableBytes { CLinux.read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 && clinux_errno() == EINTR { continue }
-            guard count >= 0 else { throw SystemError.last("read \(path)") }
-            if count == 0 { return all }
-            all.append(contentsOf: chunk[..<count])
-            guard all.count <= longest else { throw SystemError("read \(path)", code: EFBIG) }
-        }
+        return try FileContent.readAll(descriptor, of: path, longest: longest)
     }
 }

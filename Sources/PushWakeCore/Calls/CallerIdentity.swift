@@ -24,8 +24,8 @@ public struct CallerIdentity: Equatable, Sendable {
     }
 
     /// The number that the dialplan shows for the caller, at the domain of the caller's own URI. `from` is that as a host's
-    /// channel has it, with a name or without; `host` counts where it says no domain. `name` is as Asterisk has it: without
-    /// the quotes around it, but with its backslashes.
+    /// channel has it, with a name or without; `host` counts where it says no domain. `name` is as Asterisk has it, with the
+    /// backslashes of what was between quotes, or in quotes, as a dialplan writes it.
     public init(number: String, name: String, from: Span<UInt8>, host: @autoclosure () -> String) {
         let number = number.prefix(Self.longestNumber)
         let name = Self.readable(name, from: from)
@@ -42,7 +42,7 @@ public struct CallerIdentity: Equatable, Sendable {
 
     /// The name as its caller wrote it, as far as a host has left it.
     private static func readable(_ name: String, from: Span<UInt8>) -> String {
-        let name = name.utf8.contains(ASCII.backslash) ? withoutEscapes(name) : name
+        let name = name.utf8.first == ASCII.quote ? NameAddress.displayName(name.utf8.span) : withoutEscapes(name)
         guard name.unicodeScalars.contains(missing) else { return name }
         // Asterisk puts this in place of what is no UTF-8; in the caller's own URI it is there, quotes escaped once more.
         let before = from.part(0..<max(uri(in: from).lowerBound - 1, 0)).trimmed()
@@ -56,6 +56,7 @@ public struct CallerIdentity: Equatable, Sendable {
 
     /// Resolves the two quoted-pairs that there have to be, and leaves other backslashes alone.
     private static func withoutEscapes(_ name: String) -> String {
+        guard name.utf8.contains(ASCII.backslash) else { return name }
         var out: [UInt8] = []
         var rest = name.utf8[...]
         while let byte = rest.popFirst() {

@@ -40,11 +40,12 @@ public struct NameAddress: Equatable, Sendable {
         return nil
     }
 
-    /// The plain text of a display name, whether it comes with its quotes or not.
+    /// The plain text of a display name as a header has it, whether that is in quotes or not. Once: a plain text may begin
+    /// and end with quotes of its own.
     public static func displayName(_ raw: Span<UInt8>) -> String {
         let raw = raw.trimmed()
         var cursor = Cursor(raw)
-        guard let inner = cursor.quotedString() else { return raw.textOrWindows1252() }
+        guard let inner = cursor.quotedString(), cursor.isAtEnd else { return raw.textOrWindows1252() }
         let name = raw.part(inner)
         guard let plain = withoutBackslashes(name) else { return name.textOrWindows1252() }
         return plain.span.textOrWindows1252()

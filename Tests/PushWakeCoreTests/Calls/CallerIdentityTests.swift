@@ -52,6 +52,14 @@ import Testing
     }
 
     @Test(arguments: [
+        ("Ann", "Ann"), (#""Ann""#, "Ann"), (#""Boss" Ann"#, #""Boss" Ann"#), (#"a\b"#, #"a\b"#), ("", ""),
+    ])
+    func `has the name that the dialplan gives`(given: String, shown: String) {
+        let caller = CallerIdentity(number: "42", name: given, from: "".utf8.span, host: "localhost")
+        #expect(caller.displayName == shown)
+    }
+
+    @Test(arguments: [
         (#""Ann \"A\" Lee" <sip:ann@example.org>;tag=1"#, "sip:ann@example.org", #"Ann "A" Lee"#),
         ("sip:ann@example.org", "sip:ann@example.org", ""),
         (#""Ann <sip:boss@corp>" <sip:ann@example.org>"#, "sip:ann@example.org", "Ann <sip:boss@corp>"),
