@@ -57,7 +57,7 @@ import Testing
         for _ in 0..<20_000 {
             let bytes = (0..<random.number(below: 24)).map { _ in UInt8(random.number(below: 256)) }
             readable += packing.unpack(bytes.span) == nil ? 0 : 1
-            readable += BindingExtra(reading: bytes) == nil ? 0 : 1
+            readable += BindingExtra(reading: bytes.span) == nil ? 0 : 1
         }
         #expect(readable > 0)
     }
