@@ -312,7 +312,7 @@ void pushwake__calls_of(struct pushwake__calls *calls, struct ast_channel *chan,
 void pushwake__calls_free(struct pushwake__calls *calls);
 
 /*!
- * A channel of the call goes. The call is over if who is behind the channel that began it has hung up: a Dial() ends for that,
+ * A leg of the call goes. The call is over if who is behind the channel that began it has hung up: a Dial() ends for that,
  * and takes the legs down before its own channel goes.
  */
 void pushwake__call_follow(struct pushwake__call *call);

@@ -55,6 +55,7 @@ struct hung {
 /*! A leg has ended without a word from the phone. */
 static void fail(struct pushwake__call *call, int number, int status)
 {
+	pushwake__call_follow(call);
 	if (pushwake__leg_failed(call, number, status)) {
 		pushwake__call_lost_leg(call);
 	}
@@ -64,7 +65,6 @@ static void hung_free(void *data)
 {
 	struct hung *hung = data;
 
-	pushwake__call_follow(hung->call);
 	/* By Dial(), since a leg that ended by itself is over already. */
 	fail(hung->call, hung->number, 487);
 	ao2_ref(hung->call, -1);
@@ -216,6 +216,9 @@ static int is_challenge(int status)
 
 static void responded(struct sent *sent, int status)
 {
+	if (status >= 300) {
+		pushwake__call_follow(sent->call);
+	}
 	pushwake__leg_responded(sent->call, sent->number, status);
 	if (status >= 300) {
 		pushwake__call_lost_leg(sent->call);

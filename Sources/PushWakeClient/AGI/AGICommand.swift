@@ -33,15 +33,17 @@ enum AGICommand: Equatable {
     }
 
     /// Reads a FastAGI request: the path names the command, the query or the arguments of AGI() fill it in
-    /// (`agi://host/wake?aor=100&timeout=40`, or `AGI(agi://host/wake,100,40)`). With `pjsip_call_id` the channel need not
+    /// (`agi://host/wake?aor=100&timeout=40`, or `AGI(agi://host/wake,100,40)`). A path that names none leaves it to the
+    /// arguments, as a script does (`AGI(agi://host,wake,100,40)`, `AGI(agi://host/pushwake.agi,wake,100,40)`). With `pjsip_call_id` the channel need not
     /// be asked for it.
     init(request: String, arguments: [String]) throws(Mistake) {
         let path = request.firstRange(of: "://").map { String(request[$0.upperBound...]) } ?? request
         let script = path.firstIndex(of: "/").map { path[path.index(after: $0)...] } ?? ""
         let parts = script.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        let name = parts.first.map(String.init) ?? ""
+        let name = parts.first.map { String($0.prefix { $0 != "/" }) } ?? ""
         guard parts.count > 1 else {
-            try self.init(arguments: [name] + arguments)
+            let isLeftOpen = Self.parameters[name] == nil && arguments.first.flatMap { Self.parameters[$0] } != nil
+            try self.init(arguments: isLeftOpen ? arguments : [name] + arguments)
             return
         }
         var values = Self.query(parts[1])

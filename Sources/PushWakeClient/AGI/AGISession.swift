@@ -172,9 +172,12 @@ extension AGISession {
         default: break
         }
         state = .askingChannel
+        // A channel of another kind has none of both, and Asterisk warns of each.
+        let isSIP = ["", "PJSIP"].contains(environment["agi_type"])
+        let callID = isSIP ? "${CHANNEL(pjsip,call-id)}" : ""
         // Of a caller who is not to be seen it would be read in vain.
-        let caller = environment.withholdsCaller ? "" : " ${CHANNEL(pjsip,remote_uri)}"
-        return [.say("GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)} ${CHANNEL(videonativeformat)}\(caller)\"")]
+        let caller = isSIP && !environment.withholdsCaller ? " ${CHANNEL(pjsip,remote_uri)}" : ""
+        return [.say("GET FULL VARIABLE \"\(callID) ${CHANNEL(videonativeformat)}\(caller)\"")]
     }
 
     /// Begins with what the channel or the script says: its Call-ID, and behind spaces its video formats, such as

@@ -69,4 +69,7 @@ public enum CallHost: UInt8, Sendable {
     case proxy = 0
     /// Its script sends legs when it comes to them, and goes on when it is told that nobody is waited for.
     case dialplan = 1
+
+    /// Whether its callers can hear this status: Asterisk has no word for others.
+    public func canSay(provisional status: Int) -> Bool { self == .proxy || status == 180 || status == 183 }
 }

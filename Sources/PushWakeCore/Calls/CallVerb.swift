@@ -87,6 +87,8 @@ public enum CallNote: Equatable, Sendable {
     case endShown(device: Int)
     /// Nobody is waited for any more.
     case gaveUp(status: Int)
+    /// The channel that waited has a phone and goes on: nobody will say what becomes of the call.
+    case wentOn
     /// The host has sent the request elsewhere; phones may still join for so many milliseconds.
     case continued(Int64)
     case ended(CallEnd)

@@ -61,7 +61,7 @@ final class FastAGIChannel: WakeWaiter {
             case .listBindings(let aor): listBindings(aor)
             case .hangUp:
                 if let key = wait {
-                    core.stopWaiting(self)
+                    core.forget(self)
                     core.endCall(aor: key.aor, callID: key.callID, .cancelled)
                 }
             case .close: connection.close()

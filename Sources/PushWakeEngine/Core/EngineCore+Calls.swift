@@ -92,7 +92,8 @@ extension EngineCore {
         case .failed where now >= request.machine.endsAt: countFailures(request)
         case .failed, .answered, .cancelled, .completedElsewhere: break
         }
-        countSilences(request, now)
+        // What phones say to a channel that has gone on nobody hears.
+        if !request.isHandedOver { countSilences(request, now) }
         let verbs = request.machine.ended(how, now: now)
         calls.end(request, forgetAt: now + Self.retention)
         dispatch(perform(verbs, request))

@@ -106,9 +106,7 @@ extension EngineCore {
         case .giveUp:
             // A leg is out: its channel knows how it fares.
             guard !request.machine.hasLegs else { return }
-            finishWaiters(
-                of: request,
-                isLate(request) ? WaitEvent(kind: .timedOut) : WaitEvent(kind: .failed, reason: request.lastReason))
+            if isLate(request) { finishWaiters(of: request, .timedOut) } else { failWaiters(of: request) }
         case .resend, .close, .hold, .showEnd, .pushed, .tell: break
         }
     }
@@ -118,13 +116,20 @@ extension EngineCore {
         SystemClock.monotonicMilliseconds() >= request.machine.endsAt
     }
 
-    private func finishWaiters(of request: HeldRequest, _ event: WaitEvent) {
+    private func failWaiters(of request: HeldRequest) {
+        finishWaiters(of: request, .failed(callPolicy.unanswered), because: request.lastReason)
+    }
+
+    /// No phone comes for who waits: for those that were pushed the call is over.
+    private func finishWaiters(of request: HeldRequest, _ end: CallEnd, because reason: String = "") {
         let waiters = request.waiters
         request.waiters = []
         for waiter in waiters {
-            waiter.tell(event)
+            waiter.tell(WaitEvent(kind: end == .timedOut ? .timedOut : .failed, reason: reason))
             endWait(of: waiter)
         }
+        // ORDER: the core may be in the middle of this request.
+        if !waiters.isEmpty { delivery.loop.atEndOfTurn { [weak self] in self?.end(request, end) } }
     }
 
     private func endWait(of waiter: any WakeWaiter) {
@@ -182,17 +187,34 @@ extension EngineCore {
         waiter.waitTimer = delivery.loop.schedule(after: seconds * 1000) { [weak self, weak waiter] in
             guard let self, let waiter, waiter.wait == message.key else { return }
             waiter.tell(WaitEvent(kind: .timedOut))
-            stopWaiting(waiter)
+            guard let request = forget(waiter), request.waiters.isEmpty else { return }
+            end(request, .timedOut)
         }
         let isOver = !request.machine.isWaiting && !request.machine.hasLegs
-        if isOver { finishWaiters(of: request, WaitEvent(kind: .failed, reason: request.lastReason)) }
+        if isOver { failWaiters(of: request) }
     }
 
-    /// The waiter needs no more; what it waited for goes on.
+    /// The waiter needs no more: it has a phone, and what becomes of the call only its PBX knows. Those that still sleep may
+    /// come for as long as it would have waited.
     func stopWaiting(_ waiter: any WakeWaiter) {
-        guard let key = waiter.wait else { return }
+        guard let request = forget(waiter), request.waiters.isEmpty, !request.machine.isClosed, !request.isHandedOver
+        else { return }
+        let now = SystemClock.monotonicMilliseconds()
+        request.isHandedOver = true
+        traces.note(request.trace, .wentOn, now: now)
+        delivery.loop.schedule(after: max(request.machine.endsAt - now, 0)) { [weak self] in
+            self?.end(request, .completedElsewhere)
+        }
+    }
+
+    /// Nothing is told to it any more; the request that it waited for.
+    @discardableResult
+    func forget(_ waiter: any WakeWaiter) -> HeldRequest? {
+        guard let key = waiter.wait else { return nil }
         endWait(of: waiter)
-        calls[.waited(key)]?.waiters.removeAll { $0 === waiter }
+        let request = calls[.waited(key)]
+        request?.waiters.removeAll { $0 === waiter }
+        return request
     }
 }
 

@@ -211,12 +211,15 @@ extension EngineCore {
                 !isRefused && delivery.isHealthy(for: bindings[chosen.index], chosen.type)
         }
         var policy = callPolicy.of(message.method, isInDialog: !message.purr.isEmpty)
-        if message.requiresReliableAnswers { policy.wakeProvisional = 0 }
+        // A channel that waits is a dialplan's, which says nothing of its legs and takes no word for its caller.
+        let host = message.handle == 0 ? CallHost.dialplan : message.hostKind
+        let isHeard = message.handle != 0 && host.canSay(provisional: policy.wakeProvisional)
+        if message.requiresReliableAnswers || !isHeard { policy.wakeProvisional = 0 }
         let wait = max(0, hold(message) * 1000 - age)
         let machine = CallMachine(
             event: message.event,
             isCall: message.event == .call || message.event == .groupChat && message.method != "MESSAGE",
-            devices: devices.devices, policy: policy, host: message.hostKind, endsAt: now + wait)
+            devices: devices.devices, policy: policy, host: host, endsAt: now + wait)
         let timeToLive =
             message.event == .call
             ? UInt32(clamping: hold(message)) : settings.timeToLive(of: message.event, message.occasion)

@@ -174,7 +174,7 @@ final class EngineCore {
     func closed(_ peer: EnginePeer) {
         subscribers.removeAll { $0 === peer }
         if let key = peer.wait {
-            stopWaiting(peer)
+            forget(peer)
             endCall(aor: key.aor, callID: key.callID, .cancelled)
         }
     }

@@ -97,7 +97,7 @@ struct PushEndpoints {
             let usual = min(core.settings.integer(.wakeTimeout), Self.longestWait)
             let seconds = try fields.number("timeout", 1...Self.longestWait) ?? usual
             let callID = fields["call_id"] ?? "\(core.delivery.randomWord())@pushwake"
-            let wait = HTTPWait(core, call, aor: aor, callID: callID, seconds: seconds)
+            let wait = HTTPWait(core, call)
             EngineQuestion.send(core, .wait, from: wait.peer) { writer in
                 writer.put(.event, Int(event.rawValue))
                 writer.put(.aor, aor)
@@ -119,19 +119,13 @@ struct PushEndpoints {
 private final class HTTPWait {
     private let core: EngineCore
     private let call: HTTPCall
-    private let aor: String
-    private let callID: String
-    private let seconds: Int64
     private let beganAt = SystemClock.monotonicMilliseconds()
     private var isDone = false
     private(set) lazy var peer = InnerPeer { [self] message in take(message) }
 
-    init(_ core: EngineCore, _ call: HTTPCall, aor: String, callID: String, seconds: Int64) {
+    init(_ core: EngineCore, _ call: HTTPCall) {
         self.core = core
         self.call = call
-        self.aor = aor
-        self.callID = callID
-        self.seconds = seconds
     }
 
     private func take(_ message: MessageReader) {
@@ -175,16 +169,6 @@ private final class HTTPWait {
         core.delivery.loop.atEndOfTurn { [core, peer] in
             core.stopWaiting(peer)
             peer.end()
-        }
-        endCall(isInVain: word == "timed-out" || word == "failed", after: time)
-    }
-
-    /// Nobody will say how the call ended: without a phone it has ended now, else its phones may come for as long as
-    /// it would have waited.
-    private func endCall(isInVain: Bool, after time: Int64) {
-        let rest = isInVain ? 0 : max(seconds * 1000 - time, 0)
-        core.delivery.loop.schedule(after: rest) { [weak core, aor, callID] in
-            core?.endCall(aor: aor, callID: callID, isInVain ? .timedOut : .completedElsewhere)
         }
     }
 }

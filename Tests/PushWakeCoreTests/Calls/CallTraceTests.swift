@@ -195,6 +195,19 @@ extension CallTrace {
         #expect(trace.summary == "phone 1 was rung and did not answer")
     }
 
+    @Test func `knows nothing of a call whose channel has gone on`() {
+        var trace = CallTrace(method: "call", aor: "bob", callID: "a", cseq: 0, from: "", now: 0)
+        trace.append(.pushed(device: 0, .call), now: 0)
+        trace.append(.registered(device: 0), now: 900)
+        trace.append(.rung(device: 0, leg: 1, contact: "sip:a@b"), now: 900)
+        trace.append(.wentOn, now: 900)
+        #expect(trace.summary == "phone 1 registered, and the dialplan went on")
+        #expect(trace.sentences.last == "the dialplan goes on, and nobody says what becomes of the call")
+        #expect(trace.header(now: 900).contains { $0.name == "end" && $0.value == .text("not watched") })
+        trace.append(.ended(.completedElsewhere), now: 40_000)
+        #expect(trace.header(now: 900).contains { $0.name == "end" && $0.value == .text("completed elsewhere") })
+    }
+
     @Test(arguments: [
         ("sip:bob:secret@192.0.2.1;pn-prid=TOKEN", "sip:bob@192.0.2.1"),
         ("\"Bob\" <sips:bob@example.com;pn-prid=TOKEN;transport=WS>;x=TOKEN", "sips:bob@example.com;transport=WS"),

@@ -42,6 +42,12 @@ import Testing
             .send(.chat, aor: "100", text: "one,two", callID: "a")
         ),
         ("agi://127.0.0.1/send?event=chat", ["100", "one", "two"], .send(.chat, aor: "100", text: "one,two")),
+        ("agi://127.0.0.1", ["wake", "100", "40"], .wake(aor: "100", seconds: 40)),
+        ("agi://127.0.0.1/", ["wake", "100", "40"], .wake(aor: "100", seconds: 40)),
+        ("agi://127.0.0.1/pushwake.agi", ["send", "chat", "100", "wake"], .send(.chat, aor: "100", text: "wake")),
+        ("agi://127.0.0.1/wake/", ["100"], .wake(aor: "100", seconds: 0)),
+        ("agi://127.0.0.1/wake/?aor=100", [], .wake(aor: "100", seconds: 0)),
+        ("agi://127.0.0.1/wake", ["wake", "2"], .wake(aor: "wake", seconds: 2)),
     ])
     func `are read from a FastAGI request`(_ request: String, _ words: [String], _ expected: AGICommand) throws {
         #expect(try AGICommand(request: request, arguments: words) == expected)

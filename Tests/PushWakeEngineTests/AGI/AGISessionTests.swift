@@ -61,6 +61,18 @@ import Testing
         #expect(message.fromURI == "sip:anonymous@anonymous.invalid" && message.fromDisplay.isEmpty)
     }
 
+    @Test func `is asked nothing that its kind has not`() {
+        var session = introduced(
+            "wake", "100", "40", lines: ["agi_type: Local"],
+            question: .say("GET FULL VARIABLE \" ${CHANNEL(videonativeformat)}\""))
+        guard case .wake(let message) = session.line("200 result=1 ( (h264))", now: 0).first else {
+            Issue.record("it wakes nobody")
+            return
+        }
+        #expect(message.callID == "17.3" && message.offersVideo && message.fromURI == "sip:42@localhost")
+        _ = introduced("wake", "100", "40", lines: ["agi_type: PJSIP"])
+    }
+
     @Test func `is not introduced without end`() {
         var session = AGISession(arguments: nil)
         for _ in 1...256 { #expect(session.line("a:b", now: 0) == []) }

@@ -16,7 +16,7 @@ from servers import LIBRARY, PUSHWAKE, ROOT, Kamailio, Simulator, wait_until
 from sip_phone import Phone
 from sleeper import apns, fcm
 
-USERS = [f"user{number}" for number in range(28)]
+USERS = [f"user{number}" for number in range(33)]
 SCRIPT = ROOT / "asterisk-glue" / "pushwake.agi"
 
 
@@ -101,7 +101,7 @@ def hook(tmp_path_factory, provider):
 def all_asleep(hook):
     """The hook knows no contacts: who registered less than five seconds ago counts as awake."""
     made = [Sleeper(hook, user, fcm) for user in USERS]
-    pairs = [(Sleeper(hook, user, fcm), Sleeper(hook, user, fcm)) for user in ("pair1", "pair2")]
+    pairs = [(Sleeper(hook, user, fcm), Sleeper(hook, user, fcm)) for user in ("pair1", "pair2", "pair3", "pair4")]
     time.sleep(6.1)
     return iter(made), iter(pairs)
 
@@ -118,6 +118,10 @@ def pairs(all_asleep):
 
 
 BOTH = pytest.mark.parametrize("kind", ["AGI", "FastAGI"])
+
+
+def events(provider, phone):
+    return [push["body"]["message"]["data"]["event"] for push in provider.pushes(phone.token)]
 
 
 def cpu_ticks(pid):
@@ -184,6 +188,30 @@ def test_a_phone_that_sleeps_on_is_not_told_of_a_hang_up_when_another_woke(hook,
         assert channel.process.wait(1) == 0
     time.sleep(0.3)
     assert len(provider.pushes(second.token)) == 1
+
+
+@BOTH
+def test_a_phone_that_stays_away_has_missed_the_call_when_the_dialplan_goes_on(hook, provider, sleeper, kind):
+    assert hook.channel(kind, "wake", sleeper.user, "1").finish().status == "TIMEOUT"
+    wait_until("it hears so", lambda: events(provider, sleeper) == ["call", "missed"], 2)
+    assert " ago: timed out after 1" in hook.shell("trace", sleeper.user).stdout
+
+
+@BOTH
+def test_what_becomes_of_a_call_whose_phone_woke_is_not_known(hook, provider, pairs, kind):
+    """It may be talking: it hears nothing more. The other one hears, once the time to wait is over, that it need not ring."""
+    first, second = next(pairs)
+    channel = hook.channel(kind, "wake", first.user, "3")
+    run([channel], lambda: provider.pushes(first.token) and provider.pushes(second.token))
+    first.wake()
+    assert channel.finish().status == "WOKEN"
+    shown = hook.shell("trace", first.user).stdout
+    assert "ago: not watched" in shown and "registered, and the dialplan went on" in shown
+    assert "the caller hears" not in shown  # a channel that waits takes no word for its caller
+    wait_until("the other one hears so", lambda: events(provider, second) == ["call", "elsewhere"], 4)
+    time.sleep(0.3)
+    assert events(provider, first) == ["call"]
+    assert "ago: completed elsewhere after 3" in hook.shell("trace", first.user).stdout
 
 
 @BOTH
@@ -264,7 +292,7 @@ def test_a_second_wake_of_a_call_whose_phone_came_does_not_hang(hook, provider, 
     again = ProcessChannel([SCRIPT], hook.environment, channel.call_id, "wake", sleeper.user, "30")
     hook.made.append(again)
     assert again.finish(2).status == "WOKEN"
-    assert len(provider.pushes(sleeper.token)) == 1
+    assert events(provider, sleeper) == ["call", "missed"]
 
 
 @BOTH
@@ -276,10 +304,9 @@ def test_a_dialplan_that_wakes_the_same_user_again_pushes_again(hook, provider, 
     time.sleep(6.1)  # it is asleep again
     again = hook.again(kind, channel, "wake", sleeper.user, "1")
     assert again.finish(3).status == "TIMEOUT"
-    assert len(provider.pushes(sleeper.token)) == 2
-    time.sleep(1)
+    wait_until("it hears so", lambda: events(provider, sleeper) == ["call", "call", "missed"])
     third = hook.again(kind, channel, "wake", sleeper.user, "10")
-    run([third], lambda: len(provider.pushes(sleeper.token)) == 3)
+    run([third], lambda: events(provider, sleeper)[3:] == ["call"])
     sleeper.wake()
     assert third.finish(2).status == "WOKEN"
 

@@ -70,6 +70,7 @@ extension CallTrace {
             return "\(provider(device)) accepted the push to \(phone)"
         }
         if fate.isLate { return "\(phone) came after the end" }
+        if fate.hasRegistered && isLeft { return "\(phone) registered, and the dialplan went on" }
         if fate.hasRegistered && fate.lastLeg != nil { return "\(phone) registered, was rung and did not answer" }
         if let sleep = sleepWords(for: fate, phone, device) { return sleep }
         if let leg = fate.failedLeg { return "\(phone) was not reached (\(leg.status))" }
@@ -119,9 +120,11 @@ extension CallTrace {
         return row
     }
 
-    /// Empty while it goes on. What becomes of a request that no push can help is not watched.
+    /// Empty while it goes on. What becomes of a request that no push can help, or whose channel only waited for a phone, is
+    /// not watched.
     private var ending: String {
         if let end { return end.how.name }
+        if isLeft { return "not watched" }
         let isWatched = lines.contains { line in
             switch line.kind {
             case .plain, .notPushed, .rung, .gaveUp: false

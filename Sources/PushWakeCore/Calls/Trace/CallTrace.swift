@@ -135,6 +135,9 @@ public struct CallTrace: Equatable, Sendable {
         return nil
     }
 
+    /// The channel that waited has gone on with a phone, and nobody says what becomes of the call.
+    var isLeft: Bool { lines.contains { $0.kind == .wentOn } }
+
     /// The request is out to a phone that has not refused it.
     private var hasLegs: Bool {
         // Few lines, and no table is made for them.

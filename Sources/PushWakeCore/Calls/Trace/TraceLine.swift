@@ -7,7 +7,7 @@ public struct TraceLine: Equatable, Sendable {
         case awake, asleep, plain, delayed, putOff, notPushed, silent, pushed, pushEnded, pushFailed, pushRetried,
             dropped
         case registered, unregistered, rung, resent, progressed, legFailed
-        case told, held, copied, resumed, late, endShown, gaveUp, continued, ended
+        case told, held, copied, resumed, late, endShown, gaveUp, continued, wentOn, ended
         case announced, bindingsLate
 
         /// For machines.
@@ -39,6 +39,7 @@ public struct TraceLine: Equatable, Sendable {
             case .endShown: "end-shown"
             case .gaveUp: "gave-up"
             case .continued: "sent-elsewhere"
+            case .wentOn: "went-on"
             case .ended: "ended"
             case .announced: "announced"
             case .bindingsLate: "bindings-late"
@@ -107,6 +108,7 @@ public struct TraceLine: Equatable, Sendable {
         case .late(let device): set(.late, device)
         case .endShown(let device): set(.endShown, device)
         case .gaveUp(let status): set(.gaveUp, nil, status: status)
+        case .wentOn: set(.wentOn, nil)
         case .continued(let time): set(.continued, nil, milliseconds: time)
         case .ended(let end): set(end)
         }

@@ -192,6 +192,7 @@ extension CallTrace {
         case .continued:
             let time = TraceText.duration(Int64(line.milliseconds))
             return "the request goes elsewhere; phones that wake within \(time) still ring"
+        case .wentOn: return "the dialplan goes on, and nobody says what becomes of the call"
         case .ended: return "the request has ended: \(line.end?.name ?? "")"
         case .pushed, .pushEnded, .rung, .resent, .progressed, .legFailed: return line.kind.name
         }

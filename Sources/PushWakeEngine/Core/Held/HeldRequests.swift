@@ -138,6 +138,8 @@ final class HeldRequest {
     var forgetAt: Int64
     /// Channels that wait, by identity.
     var waiters: [any WakeWaiter] = []
+    /// The channel that waited has gone on with a phone.
+    var isHandedOver = false
     /// Contacts that were rung since it began: a wait that starts late hears of them at once.
     var rung: [String] = []
     /// Those that a channel has heard of: its dialplan has had them.
