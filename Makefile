@@ -35,7 +35,7 @@ RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -en
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test unmoved build build-swift build-kamailio build-asterisk build-tests deb test-packages demo test test-unit test-sockets \
-    test-abi test-e2e e2e-together e2e-alone suites-alone test-kamailio kamailio-trixie kamailio-sid stores-trixie \
+    setup-demo test-abi test-e2e e2e-together e2e-alone suites-alone test-kamailio kamailio-trixie kamailio-sid stores-trixie \
     test-phones test-asterisk asterisk-together asterisk-alone test-docs demo-asterisk demo-gateway demo-nodes docs \
     install install-common install-kamailio uninstall bench proof load function-order fuzz format lint clean
 
@@ -44,6 +44,9 @@ help: ## list the targets
 
 setup: ## install what building needs (apt packages, Kamailio's headers)
 	@$(SETUP)
+
+setup-demo: ## install what building and the demos need
+	@$(SETUP) --demo
 
 setup-test: ## install what building and testing need
 	@$(SETUP) --test
@@ -106,16 +109,16 @@ deb: build ## Debian packages for this release into .build/deb
 	@$(SETUP) --packages
 	@scripts/make/deb.sh
 
-demo: setup-test build ## a sleeping phone rings behind a real Kamailio
+demo: setup-demo build ## a sleeping phone rings behind a real Kamailio
 	$(PYTHON) scripts/demo/demo.py
 
-demo-nodes: setup-test build ## the same behind two Kamailios that share bindings in Valkey or Redis
+demo-nodes: setup-demo build ## the same behind two Kamailios that share bindings in Valkey or Redis
 	$(PYTHON) scripts/demo/demo-nodes.py
 
-demo-asterisk: setup-test build ## the same behind a real Asterisk 22, in a chroot (needs root)
+demo-asterisk: setup-demo build ## the same behind a real Asterisk 22, in a chroot (needs root)
 	$(AS_ROOT) $(PYTHON) scripts/demo/demo-asterisk.py
 
-demo-gateway: setup-test build ## a phone registered through a gateway rings behind an untouched Asterisk 22, in a chroot (needs root)
+demo-gateway: setup-demo build ## a phone registered through a gateway rings behind an untouched Asterisk 22, in a chroot (needs root)
 	$(AS_ROOT) $(PYTHON) scripts/demo/demo-gateway.py
 
 # What is independent runs side by side, since most of it waits; what measures comes last and has the machine to itself.

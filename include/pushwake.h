@@ -634,7 +634,7 @@ typedef struct pushwake_send_request {
     pushwake_str token;    /* and the token */
     pushwake_str call_id;  /* made up when empty */
     pushwake_str from_uri;
-    pushwake_str from_display;
+    pushwake_str from_display; /* as in the From header, quotes included or not */
     pushwake_str title;
     pushwake_str text;
     pushwake_str push_type;   /* Apple: voip, alert or background, instead of the type that follows from the event */

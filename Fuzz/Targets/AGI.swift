@@ -26,7 +26,8 @@ public func fuzzAGI(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
                 guard !text.utf8.contains(0x0A), !text.utf8.contains(0x0D) else { fatalError("two lines: \(text)") }
             case .wake(let message):
                 answer(&session, choice, contacts: message.contacts.count, check)
-            case .send: check(choice & 4 == 0 ? session.sent(Int64(choice)) : session.notSent("FAILED", because: "\n"))
+            case .send:
+                check(choice & 4 == 0 ? session.sent(Int64(choice)) : session.notSent(because: "\n", isMissing: false))
             case .listBindings: check(session.listed(["apns", "fcm"]))
             case .close: isOver = true
             case .hangUp: break

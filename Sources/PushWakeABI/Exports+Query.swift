@@ -32,7 +32,7 @@ public func pushwake_send(
             engine.put(.token, wanted.token.bytes.span)
             engine.put(.callID, wanted.call_id.bytes.span)
             engine.put(.fromURI, wanted.from_uri.bytes.span)
-            engine.put(.fromDisplay, wanted.from_display.bytes.span)
+            engine.put(.fromDisplay, NameAddress.displayName(wanted.from_display.bytes.span))
             engine.put(.title, wanted.title.bytes.span)
             engine.put(.text, wanted.text.bytes.span)
             engine.put(.pushType, wanted.push_type.bytes.span)

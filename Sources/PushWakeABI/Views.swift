@@ -163,12 +163,22 @@ struct WakeRequestView {
             engine.put(.fromDisplay, caller.displayName)
         } else {
             engine.put(.fromURI, request.from_uri.bytes.span)
-            engine.put(.fromDisplay, request.from_display.bytes.span)
+            engine.put(.fromDisplay, NameAddress.displayName(request.from_display.bytes.span))
         }
         engine.put(.toURI, request.to_uri.bytes.span)
-        engine.put(.contentType, request.content_type.bytes.span)
-        engine.put(.text, request.text.bytes.span)
+        putContent(into: engine)
         if request.media & UInt64(PUSHWAKE_MEDIA_VIDEO) != 0 { engine.put(.video, 1) }
+    }
+
+    /// The body of a MESSAGE is read as one with headers is.
+    private func putContent(into engine: EngineClient) {
+        guard request.event == PUSHWAKE_EVENT_CHAT.rawValue, !request.text.isEmpty else {
+            engine.put(.contentType, request.content_type.bytes.span)
+            return engine.put(.text, request.text.bytes.span)
+        }
+        let content = MessageContent(request.text.bytes.span, contentType: request.content_type.string)
+        engine.put(.contentType, content.type)
+        engine.put(.text, content.text(in: request.text.bytes.span))
     }
 
     /// Who calls, when the host leaves that to us.

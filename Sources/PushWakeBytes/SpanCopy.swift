@@ -127,7 +127,7 @@ extension Span where Element == UInt8 {
 
     /// Fewer than eight bytes as a word, the first in its lowest place; of more, the first eight.
     @inlinable @inline(__always)
-    var shortWord: UInt64 {
+    public var shortWord: UInt64 {
         let count = self.count
         if count >= 8 { return word(at: 0) }
         // SAFETY: no byte is loaded that is not there; the two halves may overlap.

@@ -12,6 +12,13 @@ public enum FileContent {
         let descriptor = clinux_open_for_reading(path)
         guard descriptor >= 0 else { throw SystemError.last("read \(path)") }
         defer { _ = close(descriptor) }
+        return try readAll(descriptor, of: path, longest: longest)
+    }
+
+    /// All bytes behind a descriptor; more than `longest` are refused.
+    fileprivate static func readAll(
+        _ descriptor: Int32, of path: String, longest: Int
+    ) throws(SystemError) -> [UInt8] {
         var all: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16_384)
         // Of a file with a key nothing shall stay in memory that is free.
@@ -31,6 +38,16 @@ public enum FileContent {
         bytes.withUnsafeMutableBytes { buffer in
             if let base = buffer.baseAddress { clinux_wipe(base, buffer.count) }
         }
+    }
+
+    /// Text without the byte order mark (UTF-8) that some editors begin a file with: it is no part of what was written.
+    public static func withoutMark(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+    }
+
+    /// The first line of a file, without what editors add: a byte order mark, and a line end of any system.
+    public static func firstLine(of bytes: [UInt8]) -> [UInt8] {
+        Array(withoutMark(bytes).prefix { $0 != 0x0A && $0 != 0x0D })
     }
 
     /// The first bytes of a file of any length.
@@ -100,6 +117,12 @@ public struct FileStamp: Equatable, Sendable {
         return clinux_stat(path, &status) == 0 && status.st_uid == geteuid()
     }
 
+    /// Whether it is a file, and no directory, device, pipe or socket.
+    public static func isRegular(_ path: String) -> Bool {
+        var status = stat()
+        return clinux_stat(path, &status) == 0 && status.st_mode & 0o170000 == 0o100000
+    }
+
     /// The permissions of a path; nil when there is nothing.
     public static func mode(of path: String) -> UInt32? {
         var status = stat()
@@ -137,15 +160,6 @@ public enum TextFile {
         let descriptor = path == "-" ? Descriptor.standardInput : clinux_open(path, O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0 else { throw SystemError.last("read \(path)") }
         defer { if descriptor != Descriptor.standardInput { _ = close(descriptor) } }
-        var all: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = chunk.withUnsafeMutableBytes { CLinux.read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 && clinux_errno() == EINTR { continue }
-            guard count >= 0 else { throw SystemError.last("read \(path)") }
-            if count == 0 { return all }
-            all.append(contentsOf: chunk[..<count])
-            guard all.count <= longest else { throw SystemError("read \(path)", code: EFBIG) }
-        }
+        return try FileContent.readAll(descriptor, of: path, longest: longest)
     }
 }

@@ -90,6 +90,45 @@ func bytes(_ hex: String) -> [UInt8] {
         }
     }
 
+    /// Keys of the same length on other curves (SEC 1 in PEM, from the openssl command).
+    @Test(arguments: [
+        // secp256k1
+        """
+        -----BEGIN EC PRIVATE KEY-----
+        MHQCAQEEIIU1bHOagjKOI8+VOgxnGphgtLp1XGiF4lDykEfDHpapoAcGBSuBBAAK
+        oUQDQgAE/9VD/LqhaLC53bDPfuBdsnrDr3WQ2uBEXe4C+n86AyCMJjLYbpkElnju
+        7L+ZD0vS04c+sGQMqHrVIzV3HlNmeQ==
+        -----END EC PRIVATE KEY-----
+        """,
+        // brainpoolP256r1
+        """
+        -----BEGIN EC PRIVATE KEY-----
+        MHgCAQEEIDUtAcPihBR1CnGs4w9I9YEI69j1pm3yRPdN0lQCbLVBoAsGCSskAwMC
+        CAEBB6FEA0IABJT7MJlRtI7ixsDcZ+oYzp5faAlTtqptZA8nn8+xVUKMqWwJm93j
+        s1FX3kgxKuRVhC7PfzUmn1gkXtdu1WSMXpk=
+        -----END EC PRIVATE KEY-----
+        """,
+    ])
+    func `need P-256, and no other curve of 256 bits`(text: String) throws {
+        #expect(throws: TLSError("the key is neither P-256 nor RSA")) { try Signer(pem: Array(text.utf8)) }
+        #expect(try PrivateKey.makeP256().isP256)
+    }
+
+    @Test(arguments: [
+        ("", PrivateKeyText.empty), (" \r\n", .empty), ("MIGHAgEAMBMG", .notPEM),
+        ("  -----BEGIN PRIVATE KEY-----\n", .notPEM),
+        ("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", .other("PUBLIC KEY")),
+        ("\u{FEFF}-----BEGIN CERTIFICATE-----\r\nAAAA\r\n", .other("CERTIFICATE")),
+        ("-----BEGIN MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIB-----\n", .damaged),
+        ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n", .encrypted),
+        ("-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: x\n\nAAAA\n", .encrypted),
+        ("-----BEGIN PRIVATE KEY-----\\nAAAA\\n-----END PRIVATE KEY-----\\n", .escapedLineEnds),
+        ("-----BEGIN PRIVATE KEY-----\nAAAA\n", .damaged), ("Bag\n-----BEGIN PRIVATE KEY-----\rAAAA", .damaged),
+    ])
+    func `that are none are told by what is there`(text: String, found: PrivateKeyText) {
+        #expect(PrivateKeyText(Array(text.utf8)) == found)
+    }
+
     private func base64(_ bytes: [UInt8]) -> String {
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
         var text = ""

@@ -68,6 +68,10 @@ class Phone:
     media_port = None
     # What its offers have beside audio, as lines of SDP.
     more_media = ""
+    # In the From of what it sends.
+    name = "The Caller"
+    # Of what it sends.
+    encoding = "utf-8"
 
     def __init__(self, user, server, transport="udp", password=None, port=0):
         self.flow = ""  # ;reg-id=1
@@ -100,10 +104,10 @@ class Phone:
 
     def send(self, start, headers, body=""):
         lines = [start] + [f"{n}: {v}" for n, v in headers]
-        if body:
+        if body and "Content-Type" not in dict(headers):
             lines.append("Content-Type: application/sdp" if body.startswith("v=0") else "Content-Type: text/plain")
-        lines.append(f"Content-Length: {len(body.encode())}")
-        self.socket.send(("\r\n".join(lines) + "\r\n\r\n" + body).encode())
+        lines.append(f"Content-Length: {len(body.encode(self.encoding))}")
+        self.socket.send(("\r\n".join(lines) + "\r\n\r\n" + body).encode(self.encoding))
 
     def _read(self, timeout):
         if self.queue:
@@ -291,7 +295,7 @@ class Phone:
             [
                 ("Via", self._via()),
                 ("Max-Forwards", 70),
-                ("From", f'"The Caller" <sip:{self.user}@{self.server[0]}>;tag={token()}'),
+                ("From", f'"{self.name}" <sip:{self.user}@{self.server[0]}>;tag={token()}'),
                 ("To", f"<sip:{number}@{self.server[0]}>"),
                 ("Call-ID", call_id),
                 ("CSeq", "1 MESSAGE"),
@@ -340,7 +344,7 @@ class Call:
             [
                 ("Via", f"SIP/2.0/{phone.transport.upper()} 127.0.0.1:{phone.port};branch={branch};rport"),
                 ("Max-Forwards", 70),
-                ("From", f'"The Caller" <sip:{phone.user}@{phone.server[0]}>;tag={self.from_tag}'),
+                ("From", f'"{phone.name}" <sip:{phone.user}@{phone.server[0]}>;tag={self.from_tag}'),
                 ("To", self.to),
                 ("Call-ID", self.call_id),
                 ("CSeq", f"{cseq} {method}"),

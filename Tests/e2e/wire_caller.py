@@ -9,8 +9,8 @@ from endpoint import Endpoint, new_branch, new_id
 class WireCaller:
     """Somebody with one socket, who may have many calls at once."""
 
-    def __init__(self, server, transport="udp", name="alice"):
-        self.server, self.transport, self.name = server, transport, name
+    def __init__(self, server, transport="udp", name="alice", display=""):
+        self.server, self.transport, self.name, self.display = server, transport, name, display
         self.calls = {}
         self.endpoint = Endpoint(server, transport, self._on_request, on_response=self._on_response)
 
@@ -99,7 +99,7 @@ class WireCall:
         lines = [
             f"{method} {target or self.uri} SIP/2.0",
             f"Via: SIP/2.0/{endpoint.transport.upper()} 127.0.0.1:{endpoint.port};rport;branch={branch}",
-            f"From: <sip:{self.caller.name}@127.0.0.1>;tag={self.tag}",
+            f"From: {self.caller.display}<sip:{self.caller.name}@127.0.0.1>;tag={self.tag}",
             f"To: {to}",
             f"Call-ID: {self.call_id}",
             f"CSeq: {number} {method}",

@@ -103,6 +103,8 @@ struct pushwake__call {
 	char *call_id;
 	/*! Unique id of the channel that began it. */
 	char *origin;
+	/*! That channel, as long as it carries the call; no reference, and it is not to be locked. */
+	struct ast_channel *first;
 };
 AST_VECTOR(pushwake__calls, struct pushwake__call *);
 
@@ -308,6 +310,12 @@ void pushwake__calls_leave(struct ast_channel *chan, const struct pushwake__call
 /*! All calls that this channel carries; with `is_own` those that it began. References. */
 void pushwake__calls_of(struct pushwake__calls *calls, struct ast_channel *chan, int is_own);
 void pushwake__calls_free(struct pushwake__calls *calls);
+
+/*!
+ * A channel of the call goes. The call is over if who is behind the channel that began it has hung up: a Dial() ends for that,
+ * and takes the legs down before its own channel goes.
+ */
+void pushwake__call_follow(struct pushwake__call *call);
 
 /* ---- pushwake_abandoned.c: calls whose dialplan has gone elsewhere */
 

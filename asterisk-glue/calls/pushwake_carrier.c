@@ -35,6 +35,7 @@ static struct carrier *carrier_new(struct pushwake__call *call, struct ast_chann
 		carrier->origin = origin;
 		ao2_lock(call);
 		call->carriers++;
+		call->first = origin ? origin : call->first;
 		ao2_unlock(call);
 	}
 	return carrier;
@@ -54,15 +55,32 @@ static int is_hung_up(struct ast_channel *chan)
 		&& (ast_channel_softhangup_internal_flag(chan) & AST_SOFTHANGUP_DEV);
 }
 
+static int is_answered_elsewhere(struct ast_channel *chan)
+{
+	return ast_channel_hangupcause(chan) == AST_CAUSE_ANSWERED_ELSEWHERE;
+}
+
 /*! The channel that began the call goes. */
 static void end_with(struct pushwake__call *call, struct ast_channel *chan)
 {
-	if (ast_channel_hangupcause(chan) == AST_CAUSE_ANSWERED_ELSEWHERE) {
-		pushwake__call_end(call, PUSHWAKE_CALL_CANCELLED, 487, "SIP;cause=200");
-	} else if (is_hung_up(chan)) {
-		pushwake__call_end(call, PUSHWAKE_CALL_CANCELLED, 487, "");
+	if (is_answered_elsewhere(chan) || is_hung_up(chan)) {
+		pushwake__call_end(call, PUSHWAKE_CALL_CANCELLED, 487, is_answered_elsewhere(chan) ? "SIP;cause=200" : "");
 	} else {
 		pushwake__call_end(call, PUSHWAKE_CALL_FAILED, call->answer ? call->answer : 480, "");
+	}
+}
+
+void pushwake__call_follow(struct pushwake__call *call)
+{
+	int is_over, is_elsewhere;
+
+	ao2_lock(call);
+	/* It is there as long as the call is locked. What has been set of it stays. */
+	is_over = call->first && is_hung_up(call->first);
+	is_elsewhere = is_over && is_answered_elsewhere(call->first);
+	ao2_unlock(call);
+	if (is_over) {
+		pushwake__call_end(call, PUSHWAKE_CALL_CANCELLED, 487, is_elsewhere ? "SIP;cause=200" : "");
 	}
 }
 
@@ -72,12 +90,17 @@ static void store_destroy(void *data)
 	struct pushwake__call *call = carrier->call;
 	int is_last;
 
-	ao2_lock(call);
-	is_last = --call->carriers == 0;
-	ao2_unlock(call);
 	if (carrier->origin) {
 		end_with(call, carrier->origin);
-	} else if (is_last) {
+	}
+	/* ORDER: whoever finds no first channel any more finds the call ended. */
+	ao2_lock(call);
+	is_last = --call->carriers == 0;
+	if (carrier->origin) {
+		call->first = NULL;
+	}
+	ao2_unlock(call);
+	if (is_last) {
 		pushwake__call_end(call, PUSHWAKE_CALL_CANCELLED, 487, "");
 	}
 	ao2_ref(call, -1);
@@ -92,7 +115,9 @@ static void store_moved(void *data, struct ast_channel *from, struct ast_channel
 	struct carrier *carrier = data;
 
 	if (carrier && carrier->origin == from) {
-		carrier->origin = to;
+		ao2_lock(carrier->call);
+		carrier->origin = carrier->call->first = to;
+		ao2_unlock(carrier->call);
 	}
 }
 

@@ -64,6 +64,7 @@ static void hung_free(void *data)
 {
 	struct hung *hung = data;
 
+	pushwake__call_follow(hung->call);
 	/* By Dial(), since a leg that ended by itself is over already. */
 	fail(hung->call, hung->number, 487);
 	ao2_ref(hung->call, -1);

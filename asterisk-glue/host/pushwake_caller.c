@@ -22,12 +22,34 @@ static void read_variable(struct ast_channel *chan, const char *function, char *
 	}
 }
 
+/*! Whether a From header is the one that MESSAGE(from) was made of: that has a blank in place of each byte beyond ASCII. */
+static int is_blanked(const char *from, const char *header)
+{
+	while (*from && (*from == *header || (*from == ' ' && (*header & 0x80)))) {
+		from++;
+		header++;
+	}
+	return !*from;
+}
+
+/*! The sender that the dialplan has, with the letters of the name that Asterisk takes out of it. */
+static void read_sender(char *from, size_t size, struct ast_channel *chan)
+{
+	char header[2048];
+
+	read_variable(chan, "MESSAGE(from)", from, size);
+	read_variable(chan, "MESSAGE_DATA(From)", header, sizeof(header));
+	if (is_blanked(from, header)) {
+		ast_copy_string(from, header, size);
+	}
+}
+
 static void read_message(struct pushwake__caller *caller, struct ast_channel *chan)
 {
 	caller->kind = PUSHWAKE_CALLER_FROM;
 	read_variable(chan, "MESSAGE(body)", caller->text, sizeof(caller->text));
 	read_variable(chan, "MESSAGE_DATA(Content-Type)", caller->type, sizeof(caller->type));
-	read_variable(chan, "MESSAGE(from)", caller->from, sizeof(caller->from));
+	read_sender(caller->from, sizeof(caller->from), chan);
 }
 
 static int is_pjsip(struct ast_channel *chan)

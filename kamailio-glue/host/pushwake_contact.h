@@ -38,6 +38,9 @@ typedef struct pw_contacts {
 /* The registrar's key of a SIP URI; *aor points to static memory. 0 or -1. */
 int pw_aor(str *aor, str *uri);
 
+/* The registrar's key that is meant by an AOR as somebody types it; *aor points to static memory. 0 or -1. */
+int pw_aor_typed(str *aor, const pushwake_str *typed);
+
 /* Whether a contact that has expired, and that usrloc still has, counts (use_expired_contacts). */
 int pw_expired_counts(void);
 

@@ -32,14 +32,14 @@ int pw_notes_init(void)
 	return 0;
 }
 
-#define PW_TEXTS 11
+#define PW_TEXTS 12
 
 /* All texts of a verb, in the order in which a note has them. */
 static void texts_of(pushwake_verb *verb, pushwake_str *texts[PW_TEXTS])
 {
 	pushwake_str *all[PW_TEXTS] = {&verb->aor, &verb->domain, &verb->contact, &verb->reason, &verb->call_id,
 			&verb->from_uri, &verb->from_tag, &verb->to_uri, &verb->contact_uri, &verb->contact_path,
-			&verb->contact_flow};
+			&verb->contact_flow, &verb->from_user};
 
 	memcpy(texts, all, sizeof(all));
 }

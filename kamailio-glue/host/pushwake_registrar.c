@@ -57,6 +57,18 @@ static int is_on(pw_parameter_t *parameter)
 	return value != NULL && *value != 0;
 }
 
+/* Capitals of the domain never count, those of its first `user_len` bytes, the user, if the registrar was told so. */
+static void lower(str *aor, int user_len)
+{
+	str part = *aor;
+
+	if(is_on(&case_sensitive)) {
+		part.s += user_len;
+		part.len -= user_len;
+	}
+	strlower(&part);
+}
+
 int pw_expired_counts(void)
 {
 	return is_on(&use_expired);
@@ -76,7 +88,7 @@ int pw_aor(str *aor, str *uri)
 {
 	static char buffer[PW_AOR_SIZE];
 	sip_uri_t parsed;
-	str host, lower;
+	str host;
 	int user_len;
 
 	if(uri == NULL || uri->s == NULL || parse_uri(uri->s, uri->len, &parsed) < 0) {
@@ -98,11 +110,23 @@ int pw_aor(str *aor, str *uri)
 		memcpy(buffer + aor->len, host.s, host.len);
 		aor->len += host.len;
 	}
-	lower = *aor;
-	if(is_on(&case_sensitive)) {
-		lower.s += user_len;
-		lower.len -= user_len;
+	lower(aor, user_len);
+	return 0;
+}
+
+int pw_aor_typed(str *aor, const pushwake_str *typed)
+{
+	static char buffer[PW_AOR_SIZE];
+	int user_len;
+
+	if(typed->len == 0 || typed->len > PW_AOR_SIZE) {
+		return -1;
 	}
-	strlower(&lower);
+	aor->s = memcpy(buffer, typed->ptr, typed->len);
+	aor->len = user_len = (int)typed->len;
+	while(pw.usrloc.use_domain && user_len > 0 && buffer[user_len - 1] != '@') {
+		user_len--;
+	}
+	lower(aor, user_len);
 	return 0;
 }

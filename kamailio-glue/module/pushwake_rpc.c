@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/rpc.h"
+#include "pushwake_contact.h"
 #include "pushwake_module.h"
 
 /* Module ctl sends no answer of more than 32 kB (binrpc_max_body_size) and no fault of more than 255 bytes. A trace
@@ -142,6 +143,16 @@ static int read_words(rpc_t *rpc, void *c, pw_words_t *words)
 	return count;
 }
 
+/* A user may be typed with capitals, as for ul.lookup. */
+static void read_aor(pushwake_str *word)
+{
+	str aor;
+
+	if(pw_aor_typed(&aor, word) == 0 && memchr(aor.s, '=', (size_t)aor.len) == NULL) {
+		*word = pw_in(&aor);
+	}
+}
+
 /* `usage`: of a command that takes a user, else NULL. */
 static void query(rpc_t *rpc, void *c, int kind, const char *usage)
 {
@@ -152,6 +163,9 @@ static void query(rpc_t *rpc, void *c, int kind, const char *usage)
 	if(count == 0 && usage != NULL) {
 		rpc->fault(c, 400, "which user? %s", usage);
 	} else if(count >= 0) {
+		if(count > 0 && kind != PUSHWAKE_QUERY_TRACE) { /* capitals of a Call-ID count */
+			read_aor(&words.v[0]);
+		}
 		ask(&reply, kind, words.v, (size_t)count);
 	}
 }
@@ -193,6 +207,9 @@ static void rpc_send(rpc_t *rpc, void *c)
 
 	if(count < 0) {
 		return;
+	}
+	if(count > 1) {
+		read_aor(&words.v[1]);
 	}
 	status = pushwake_send_words(&queued, pw_client, words.v, (size_t)count);
 	if(status < 0) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Finds what the documents name: each `file:function`, each `file:test`, each path of the tour, each relative link.
+"""Finds what the documents name: each `file:function`, each `file:test`, each `pw_name` and `pushwake_name`, each path of the
+tour, each relative link.
 
     `RegistrationPolicy.swift:refusal`          a function, initialiser, property, case or type of that file
     `requests/pushwake_verb.c:ring`           with as much of the path as tells the file from others of its name
@@ -22,6 +23,7 @@ import sys
 SKIPPED = {".build", ".cache", ".git", "__pycache__", ".pytest_cache"}
 SOURCES = (".swift", ".c", ".h", ".py")
 REFERENCE = re.compile(r"`([\w./+-]+\.(?:swift|c|h|py)):([^`\s][^`]*)`")
+OWN = re.compile(r"`((?:pw_|pushwake_|PUSHWAKE_)\w+[a-zA-Z0-9])(?:\(\))?`")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 EXCUSE = re.compile(r"\b(not done|nothing to do), because\b", re.I)
 MODIFIERS = r"(?:(?:public|private|fileprivate|internal|package|static|lazy|weak|unowned)(?:\(set\))?\s+)*"
@@ -131,6 +133,9 @@ class Tree:
         kind = "test" if self.is_test(ending) else "function"
         return f'{paths[0]} has no {kind} "{name}"{self.elsewhere(name, paths[0])}'
 
+    def has_word(self, name):
+        return any(name in self.text(path) for path in self.files if path.endswith(SOURCES))
+
     def has_path(self, ending):
         pattern = ending.rstrip("/").replace("…", "*")
         kind = self.directories if ending.endswith("/") else self.files + self.directories
@@ -187,6 +192,11 @@ class Check:
             else:
                 self.functions += 1
 
+    def own_names(self, document, number, line):
+        for name in OWN.findall(line):
+            if not self.tree.has_word(name):
+                self.fail(document, number, f"nothing is called {name}", line)
+
     def row(self, document, number, line, columns):
         parts = cells(line)
         if len(parts) != len(columns):
@@ -203,6 +213,7 @@ class Check:
         columns = None
         for number, line in lines_of(self.root / document):
             self.references(document, number, line)
+            self.own_names(document, number, line)
             if not line.startswith("|"):
                 columns = None
             elif columns is None:

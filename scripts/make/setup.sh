@@ -7,7 +7,8 @@
 #   none          what `make build` needs: compilers, libraries, Kamailio and its headers
 #   --asterisk    what `make build-asterisk` needs, in place of that: Asterisk's headers, no Kamailio
 #   --prebuilt    without what only Swift needs: its output is in .build/stage already
-#   --test        also what `make test` and `make demo` need
+#   --demo        also what the demos need
+#   --test        also what `make test` needs
 #   --bench       also the peers of `make bench`
 #   --phones      also the phones of `make test-phones`
 #   --packages    also what `make deb` needs
@@ -21,6 +22,7 @@ toolchain='binutils libxml2 libncurses6 libedit2 zlib1g-dev' # what Swift's own 
 kamailio='kamailio dpkg-dev bison flex libssl-dev pkg-config'
 asterisk='asterisk-dev dpkg-dev g++ libssl-dev xz-utils'
 # redis-tools has the server too, and starts none.
+demo='sip-tester python3-cryptography redis-tools debootstrap procps'
 test='prometheus chromium sngrep python3-matplotlib curl redis-tools sip-tester kamailio-tls-modules kamailio-lua-modules kamailio-websocket-modules kamailio-sqlite-modules debootstrap python3-pytest python3-pytest-xdist python3-pytest-timeout python3-cryptography python3-h2 python3-hypercorn python3-wsproto nghttp2-server python3-yaml python3-jsonschema'
 bench='nghttp2-client libcurl4-openssl-dev libevent-dev valgrind python3-venv'
 phones='linphone-cli baresip-core kamailio-tls-modules python3-venv'
@@ -31,6 +33,7 @@ for option in "$@"; do
     case $option in
         --asterisk) host=asterisk ;;
         --prebuilt) has_swift='' ;;
+        --demo) extra="$extra $demo" ;;
         --test) extra="$extra $test" ;;
         --bench) extra="$extra $test $bench" bench_too=yes ;;
         --phones) extra="$extra $test $phones" phones_too=yes ;;

@@ -131,10 +131,10 @@ enum AGICommand: Equatable {
         var out: [UInt8] = []
         var rest = text.utf8[...]
         while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            if byte == UInt8(ascii: "%"), let high = rest.first.flatMap(Hex.value),
+                let low = rest.dropFirst().first.flatMap(Hex.value)
             {
-                out.append(value)
+                out.append(high << 4 | low)
                 rest = rest.dropFirst(2)
             } else {
                 out.append(byte == UInt8(ascii: "+") ? 0x20 : byte)

@@ -146,8 +146,8 @@ public final class AGIProcess {
             perform(session.sent(EngineClient.number(.pushed, in: reply)))
         } catch {
             switch error {
-            case .notFound(let reason): perform(session.notSent("NOBINDING", because: reason))
-            case .refused(let reason): perform(session.notSent("FAILED", because: reason))
+            case .notFound(let reason): perform(session.notSent(because: reason, isMissing: true))
+            case .refused(let reason): perform(session.notSent(because: reason, isMissing: false))
             case .unavailable, .timeout, .tooLarge: perform(session.engineLost(Self.text(error)))
             }
         }

@@ -128,9 +128,9 @@ package struct AGISession {
         finish(count > 0 ? "SENT" : "NOBINDING", more: [("PUSHWAKE_SENT", String(count))])
     }
 
-    /// No push was queued for a `send`, and why.
-    package mutating func notSent(_ status: String, because reason: String) -> [Action] {
-        finish(status, because: reason)
+    /// No push was queued for a `send`, and why. `isMissing`: its user has no binding.
+    package mutating func notSent(because reason: String, isMissing: Bool) -> [Action] {
+        finish(isMissing ? "NOBINDING" : "FAILED", because: reason, more: [("PUSHWAKE_SENT", "0")])
     }
 
     /// The user of a `bindings` has bindings of these providers, one each.
@@ -153,7 +153,8 @@ package struct AGISession {
 
 extension AGISession {
     private mutating func begin(_ now: Int64) -> [Action] {
-        guard token.isEmpty || Self.isSame(AGICommand.token(of: environment["agi_request"]), token) else {
+        let shown = AGICommand.token(of: environment["agi_request"])
+        guard token.isEmpty || ConstantTime.areEqual(Array(shown.utf8), Array(token.utf8)) else {
             return finish("FAILED", because: "the request has not the token of fastagi_token_file; write ?token=TOKEN")
         }
         do throws(AGICommand.Mistake) {
@@ -211,14 +212,6 @@ extension AGISession {
         case nil:
             return finish("FAILED")
         }
-    }
-
-    /// In the same time wherever they differ.
-    private static func isSame(_ a: String, _ b: String) -> Bool {
-        let (a, b) = (Array(a.utf8), Array(b.utf8))
-        var difference = UInt8(a.count == b.count ? 0 : 1)
-        for index in b.indices { difference |= b[index] ^ (index < a.count ? a[index] : 0) }
-        return difference == 0
     }
 
     /// Whether the line is part of a usage text, which stands between `520-` and `520 `.

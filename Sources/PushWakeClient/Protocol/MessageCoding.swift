@@ -45,14 +45,18 @@ public struct MessageReader: Sendable {
 
     /// The next field under this tag, others left out; nil when there is none.
     public func first(_ tag: EngineProtocol.Tag) -> Field? {
-        let wanted = tag.rawValue
+        let wanted = UInt64(tag.rawValue)
+        let bytes = bytes.span
         var position = position
-        while bytes.count - position >= 5 {
-            let length = Int(Self.word(bytes, at: position + 1))
-            let start = position + 5
-            guard length <= bytes.count - start else { return nil }
-            if bytes[position] == wanted { return Field(tag: tag, range: start..<start + length) }
-            position = start + length
+        while bytes.count &- position >= 5 {
+            // Of the last fields there may be no eight bytes.
+            let isWhole = bytes.count &- position >= 8
+            let head = isWhole ? bytes.word(at: position) : bytes.extracting(position..<position &+ 5).shortWord
+            let length = Int(truncatingIfNeeded: head &>> 8 & 0xFFFF_FFFF)
+            let start = position &+ 5
+            guard length <= bytes.count &- start else { return nil }
+            if head & 0xFF == wanted { return Field(tag: tag, range: start..<start &+ length) }
+            position = start &+ length
         }
         return nil
     }

@@ -57,6 +57,7 @@ package struct WakeMessage: Equatable {
     package var callID = ""
     package var cseq: UInt32 = 0
     package var fromURI = ""
+    /// The caller's name as people read it; empty for none.
     package var fromDisplay = ""
     package var fromTag = ""
     package var toURI = ""

@@ -35,7 +35,7 @@ public enum Hex {
     }
 
     /// What a digit stands for; nil when `byte` is none.
-    static func value(of byte: UInt8) -> UInt8? {
+    package static func value(of byte: UInt8) -> UInt8? {
         let decimal = byte &- 0x30
         if decimal < 10 { return decimal }
         let letter = (byte | 0x20) &- 0x61

@@ -38,9 +38,14 @@ extension Span<UInt8> {
     /// The bytes as text, U+FFFD in place of what is no UTF-8.
     public func text() -> String {
         if let text = validText() { return text }
+        return String(decoding: copy(), as: UTF8.self)
+    }
+
+    /// The bytes as an array.
+    public func copy() -> [UInt8] {
         var copy: [UInt8] = []
         append(to: &copy)
-        return String(decoding: copy, as: UTF8.self)
+        return copy
     }
 
     /// The bytes of `range` as text, mended; bounds are cut to what there is.

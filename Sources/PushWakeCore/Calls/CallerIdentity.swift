@@ -24,9 +24,11 @@ public struct CallerIdentity: Equatable, Sendable {
     }
 
     /// The number that the dialplan shows for the caller, at the domain of the caller's own URI. `from` is that as a host's
-    /// channel has it, with a name or without; `host` counts where it says no domain.
+    /// channel has it, with a name or without; `host` counts where it says no domain. `name` is as Asterisk has it, with the
+    /// backslashes of what was between quotes, or in quotes, as a dialplan writes it.
     public init(number: String, name: String, from: Span<UInt8>, host: @autoclosure () -> String) {
         let number = number.prefix(Self.longestNumber)
+        let name = Self.readable(name, from: from)
         if number.utf8.contains(ASCII.at) {
             let hasScheme = ["sip:", "sips:", "tel:"].contains { number.lowercased().hasPrefix($0) }
             self.init(uri: (hasScheme ? "" : "sip:") + number, displayName: name)
@@ -36,6 +38,32 @@ public struct CallerIdentity: Equatable, Sendable {
         let domain = own.text(SIPAddressParts.host(of: own))
         self.init(
             uri: "sip:\(number.isEmpty ? "anonymous" : number)@\(domain.isEmpty ? host() : domain)", displayName: name)
+    }
+
+    /// The name as its caller wrote it, as far as a host has left it.
+    private static func readable(_ name: String, from: Span<UInt8>) -> String {
+        let name = name.utf8.first == ASCII.quote ? NameAddress.displayName(name.utf8.span) : withoutEscapes(name)
+        guard name.unicodeScalars.contains(missing) else { return name }
+        // Asterisk puts this in place of what is no UTF-8; in the caller's own URI it is there, quotes escaped once more.
+        let before = from.part(0..<max(uri(in: from).lowerBound - 1, 0)).trimmed()
+        guard let own = NameAddress.withoutBackslashes(before) else { return name }
+        let written = NameAddress.displayName(own.span)
+        let isSame = zip(name.unicodeScalars, written.unicodeScalars).allSatisfy { $0 == missing || $0 == $1 }
+        return isSame && !written.isEmpty ? written : name
+    }
+
+    private static let missing: Unicode.Scalar = "\u{FFFD}"
+
+    /// Resolves the two quoted-pairs that there have to be, and leaves other backslashes alone.
+    private static func withoutEscapes(_ name: String) -> String {
+        guard name.utf8.contains(ASCII.backslash) else { return name }
+        var out: [UInt8] = []
+        var rest = name.utf8[...]
+        while let byte = rest.popFirst() {
+            let isEscape = byte == ASCII.backslash && (rest.first == ASCII.backslash || rest.first == ASCII.quote)
+            out.append((isEscape ? rest.popFirst() : nil) ?? byte)
+        }
+        return String(decoding: out, as: UTF8.self)
     }
 
     /// Where the URI is: in the last brackets, since a name before them may look like one, and Asterisk puts a backslash before

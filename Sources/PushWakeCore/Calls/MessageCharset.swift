@@ -2,33 +2,35 @@
 
 /// What the bytes of a text mean, by the charset of its Content-Type (RFC 2046, 4.1.2).
 enum MessageCharset: Equatable {
-    /// RFC 3428, 9 wants UTF-8; ASCII is part of it, and what is not known is read as it.
+    /// RFC 3428, 9 wants UTF-8, of which ASCII is a part. Who says no more than that, or nothing, may have written windows-1252.
     case utf8
-    /// ISO 8859-1: each byte is the character of its number.
-    case latin1
+    /// And ISO 8859-1, which is a part of it.
+    case windows1252
     /// Big-endian unless a byte order mark says else (RFC 2781, 4.3).
     case utf16
     case utf16BigEndian
     case utf16LittleEndian
+    /// Another one: at least what is ASCII can be read.
+    case unknown
 
     init(contentType: String) {
         switch MessageBody.parameter("charset", of: contentType)?.lowercased() {
-        case "iso-8859-1", "iso8859-1", "iso_8859-1", "latin1": self = .latin1
+        case nil, "", "utf-8", "utf8", "us-ascii", "ascii": self = .utf8
+        case "windows-1252", "cp1252", "x-cp1252", "iso-8859-1", "iso8859-1", "iso_8859-1", "latin1", "l1":
+            self = .windows1252
         case "utf-16": self = .utf16
         case "utf-16be": self = .utf16BigEndian
         case "utf-16le": self = .utf16LittleEndian
-        default: self = .utf8
+        default: self = .unknown
         }
     }
 
     /// U+FFFD stands in place of what makes no sense.
     func text(of bytes: Span<UInt8>) -> String {
         switch self {
-        case .utf8: return bytes.text()
-        case .latin1:
-            var text = ""
-            for index in bytes.indices { text.unicodeScalars.append(Unicode.Scalar(bytes[index])) }
-            return text
+        case .utf8: return bytes.textOrWindows1252()
+        case .windows1252: return Windows1252.text(of: bytes)
+        case .unknown: return bytes.text()
         case .utf16BigEndian: return Self.utf16(bytes, lowByte: 1)
         case .utf16LittleEndian: return Self.utf16(bytes, lowByte: 0)
         case .utf16:

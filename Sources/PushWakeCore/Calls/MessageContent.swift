@@ -2,10 +2,10 @@
 
 /// What the body of a MESSAGE has for its user, whatever it is packed in: CPIM (RFC 3862) tells nothing but how to pack it,
 /// RFC 5438 sends a notice in nothing else, and a body of several parts (RFC 2046, 5.1) may have a text beside a picture.
-struct MessageContent {
+package struct MessageContent {
     /// Content-Type of what is packed. Of several parts that of the first plain text; that of a notice where nothing but
     /// notices is packed; else of the whole.
-    private(set) var type: String
+    package private(set) var type: String
     /// The bytes of a text; nil when there is none that can be shown as it is.
     private(set) var text: Range<Int>?
 
@@ -17,12 +17,12 @@ struct MessageContent {
     private static let mostParts = 32
 
     /// Looks into a body of this Content-Type.
-    init(_ body: Span<UInt8>, contentType: String) {
+    package init(_ body: Span<UInt8>, contentType: String) {
         self.init(body, in: 0..<body.count, contentType: contentType, isPlain: true, depth: 0)
     }
 
     /// The text of that body; empty when there is none that can be shown.
-    func text(in body: Span<UInt8>) -> String {
+    package func text(in body: Span<UInt8>) -> String {
         guard let text else { return "" }
         return MessageCharset(contentType: type).text(of: body.part(text))
     }

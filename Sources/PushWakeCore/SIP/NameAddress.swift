@@ -40,17 +40,26 @@ public struct NameAddress: Equatable, Sendable {
         return nil
     }
 
-    /// The plain text of a display name, whether it comes with its quotes or not.
+    /// The plain text of a display name as a header has it, whether that is in quotes or not. Once: a plain text may begin
+    /// and end with quotes of its own.
     public static func displayName(_ raw: Span<UInt8>) -> String {
         let raw = raw.trimmed()
         var cursor = Cursor(raw)
-        guard let inner = cursor.quotedString() else { return raw.text() }
-        return unquote(raw.part(inner))
+        guard let inner = cursor.quotedString(), cursor.isAtEnd else { return raw.textOrWindows1252() }
+        let name = raw.part(inner)
+        guard let plain = withoutBackslashes(name) else { return name.textOrWindows1252() }
+        return plain.span.textOrWindows1252()
     }
 
     /// The text of a quoted string without its quotes: backslashes go, what they protect stays.
     static func unquote(_ inner: Span<UInt8>) -> String {
-        guard inner.contains(where: { $0 == ASCII.backslash }) else { return inner.text() }
+        guard let plain = withoutBackslashes(inner) else { return inner.text() }
+        return plain.span.text()
+    }
+
+    /// Nil where there are none.
+    static func withoutBackslashes(_ inner: Span<UInt8>) -> [UInt8]? {
+        guard inner.contains(where: { $0 == ASCII.backslash }) else { return nil }
         var out: [UInt8] = []
         out.reserveCapacity(inner.count)
         var cursor = Cursor(inner)
@@ -63,7 +72,7 @@ public struct NameAddress: Equatable, Sendable {
                 out.append(byte)
             }
         }
-        return out.span.text()
+        return out
     }
 
     /// `user@host` of the URI, `host` alone, or the number of a tel URI (RFC 3966, 3): the key of a user at a registrar.

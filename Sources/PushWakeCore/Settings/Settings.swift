@@ -247,7 +247,7 @@ extension Settings {
             return
         }
         guard let equals = line.firstIndex(of: "=") else {
-            let word = line.prefix { $0 != " " && $0 != "\t" }
+            let word = line.prefix { $0 != " " && $0 != "\t" && $0 != ":" }
             throw SettingError(setting: Self.shown(name: String(word)), message: "write name = value")
         }
         var value = line[line.index(after: equals)...]

@@ -24,7 +24,7 @@ public enum SettingsTable {
     /// The name that is at most three typing errors away from this one, the nearest; nil when there is none.
     static func name(near wrong: String) -> String? {
         let most = 3
-        let wrong = Array(wrong.utf8)
+        let wrong = Array(wrong.lowercased().utf8)
         var nearest: (name: [UInt8], distance: Int)?
         for name in names where abs(name.count - wrong.count) <= most {
             let distance = EditDistance.between(name, wrong, limit: most)

@@ -51,9 +51,12 @@ final class FastAGIChannel: WakeWaiter {
             case .send(let event, let aor, let text, let callID, let fromURI, let fromDisplay):
                 let content = PushContent(
                     event: event, callID: callID, fromURI: fromURI, fromDisplay: fromDisplay, toURI: aor, text: text)
-                core.send(content, to: aor) { [weak self] count in
+                core.send(content, to: aor) { [weak self] result in
                     guard let self else { return }
-                    perform(session.sent(Int64(count)))
+                    switch result {
+                    case .success(let count): perform(session.sent(Int64(count)))
+                    case .failure(let why): perform(session.notSent(because: why.text, isMissing: why.isMissing))
+                    }
                 }
             case .listBindings(let aor): listBindings(aor)
             case .hangUp:

@@ -54,7 +54,7 @@ final class FastAGIServer {
     /// The token of `fastagi_token_file`; empty without a file.
     static func token(_ path: String) throws(SettingError) -> String {
         guard !path.isEmpty else { return "" }
-        let bytes = (try? FileContent.read(path)) ?? []
+        let bytes = FileContent.withoutMark((try? FileContent.read(path)) ?? [])
         let line = bytes.split(separator: 0x0A).first.map { String(decoding: $0, as: UTF8.self) } ?? ""
         let token = String(line.filter { !$0.isWhitespace })
         guard token.utf8.count >= shortestToken else {

@@ -40,11 +40,10 @@ extension EngineCore {
         if !waits { reply(to: message, peer) { $0.put(.pushed, targets.count) } }
     }
 
-    /// Pushes to a user's devices without waiting for the outcome; tells how many.
-    func send(_ content: PushContent, to aor: String, then: @escaping (Int) -> Void) {
+    /// Pushes to a user's devices without waiting for the outcome; tells how many, or why none.
+    func send(_ content: PushContent, to aor: String, then: @escaping (Result<Int, SendError>) -> Void) {
         devices(of: aor, content.event, wanted: nil) { [self] result in
-            guard case .success(let targets) = result else { return then(0) }
-            then(send(content, to: targets))
+            then(result.map { send(content, to: $0) })
         }
     }
 
@@ -72,7 +71,8 @@ extension EngineCore {
         let isWanted: Bool
     }
 
-    private struct SendError: Error {
+    /// Why nothing can be sent.
+    struct SendError: Error {
         let text: String
         /// The user has nothing to push to.
         var isMissing = false

@@ -222,7 +222,7 @@ extension EngineCore {
             ? UInt32(clamping: hold(message)) : settings.timeToLive(of: message.event, message.occasion)
         var content = PushContent(
             event: message.event, occasion: message.occasion, callID: message.callID, fromURI: message.fromURI,
-            fromDisplay: Self.displayName(message.fromDisplay), toURI: message.toURI, text: Self.text(of: message),
+            fromDisplay: message.fromDisplay, toURI: message.toURI, text: Self.text(of: message),
             timeToLive: timeToLive, sentAt: wall,
             endsAt: message.event == .call ? wall.addingReportingOverflow(wait / 1000).partialValue : 0)
         content.hasVideo = message.offersVideo
@@ -279,11 +279,6 @@ extension EngineCore {
     static func text(of message: WakeMessage) -> String {
         if message.text.isEmpty || message.event == .voicemail { return message.text }
         return MessageBody(contentType: message.contentType) == .text ? message.text : ""
-    }
-
-    /// The name as people read it: quotes removed, quoted-pairs resolved.
-    private static func displayName(_ raw: String) -> String {
-        NameAddress.displayName(raw.utf8Span.span)
     }
 }
 

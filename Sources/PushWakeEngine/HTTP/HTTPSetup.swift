@@ -57,7 +57,7 @@ enum HTTPSetup {
         let path = settings.text(.httpTokenFile)
         guard !path.isEmpty else { return [] }
         let remedy = "write a first line of \(shortestToken) bytes or more, such as from: openssl rand -hex 24"
-        let line = Array(try contents(path, remedy).prefix { $0 != 0x0A && $0 != 0x0D })
+        let line = FileContent.firstLine(of: try contents(path, remedy))
         guard line.count >= shortestToken, line.count <= 4096, line.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw KeyFileError(message: "\(path) holds no token that can be used; \(remedy)")
         }
@@ -93,7 +93,7 @@ enum HTTPSetup {
         _ path: String, _ remedy: String, ifTooLong shorter: String = "leave out what is not needed"
     ) throws(KeyFileError) -> [UInt8] {
         do throws(SystemError) {
-            return try FileContent.read(path)
+            return FileContent.withoutMark(try FileContent.read(path))
         } catch {
             guard error.isTooLong else { throw KeyFileError(message: "cannot \(error); \(remedy)") }
             throw KeyFileError(message: "\(path) is longer than \(FileContent.longest >> 20) MB; \(shorter)")

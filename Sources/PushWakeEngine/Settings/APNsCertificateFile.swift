@@ -40,6 +40,13 @@ struct APNsCertificateFile {
         let bytes = try contents(path)
         let identity = try identity(bytes, path, settings)
         let leaf = identity.leaf
+        guard leaf.mayIdentifyClients else {
+            let name = PrintableText.cleaned(String((leaf.subject("CN") ?? "").prefix(80)))
+            throw Failure(
+                message:
+                    "\(path) is \"\(name)\", which is not for pushes; export the one that is named Apple Push Services or VoIP Services"
+            )
+        }
         var parts = APNsCertificate.Parts()
         parts.commonName = leaf.subject("CN") ?? ""
         parts.userID = leaf.subject("UID") ?? ""
@@ -135,7 +142,7 @@ struct APNsCertificateFile {
         let set = settings.text(.apnsCertPasswordFile)
         let beside = name.passwords.first { FileStamp($0) != nil }
         guard let path = beside ?? (set.isEmpty ? nil : set) else { return ("", nil) }
-        var bytes = try contents(path)[...]
+        var bytes = FileContent.withoutMark(try contents(path))
         while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
         return (String(decoding: bytes, as: UTF8.self), path)
     }
@@ -174,9 +181,11 @@ struct APNsCertificateFile {
         case .noCertificate:
             return Failure(message: "\(path) holds no certificate; export the certificate together with its key")
         case .noKey:
-            let remedy = "export both together as .p12, or put the key beside it as \(Name(name.key).name)"
-            return Failure(
-                message: "\(path) holds no private key; \(remedy)", isKeyless: true)
+            let remedy =
+                keyPath == path
+                ? "export both together as .p12, or put the key beside it as \(Name(name.key).name)"
+                : "put the key of \(name.name) there"
+            return Failure(message: "\(keyPath) holds no private key; \(remedy)", isKeyless: true)
         case .keyDoesNotMatch:
             return Failure(
                 message:

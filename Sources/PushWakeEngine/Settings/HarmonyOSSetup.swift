@@ -16,11 +16,14 @@ enum HarmonyOSKeyFile {
         } catch {
             throw KeyFileError(message: "\(path): \(error.member) is missing or cannot be used; \(remedy)")
         }
+        var text = Array(account.takePrivateKey().utf8)
+        defer { FileContent.wipe(&text) }
         do throws(TLSError) {
-            let signer = try Signer(pssPEM: Array(account.takePrivateKey().utf8))
+            let signer = try Signer(pssPEM: text)
             return (account, signer)
         } catch {
-            throw KeyFileError(message: "\(path): private_key cannot be used (\(error.message)); \(remedy)")
+            let why = KeyFile.mistake(in: text) ?? error.message
+            throw KeyFileError(message: "\(path): private_key cannot be used (\(why)); \(remedy)")
         }
     }
 }

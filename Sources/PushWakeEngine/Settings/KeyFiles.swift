@@ -41,7 +41,8 @@ enum VAPIDKeyFile {
 /// Google's service-account file.
 enum FCMKeyFile {
     static func read(_ path: String) throws(KeyFileError) -> (ServiceAccount, Signer) {
-        let remedy = "give the service-account JSON that Google let you download, readable for the PBX"
+        let remedy =
+            "give the JSON that Firebase's console makes (Project settings, Service accounts, Generate new private key), readable for the PBX"
         let document = try KeyFile.json(path, remedy: remedy)
         var account: ServiceAccount
         do throws(ServiceAccount.Problem) {
@@ -49,19 +50,26 @@ enum FCMKeyFile {
         } catch {
             throw KeyFileError(message: "\(path): \(text(error)); \(remedy)")
         }
+        var text = Array(account.takePrivateKey().utf8)
+        defer { FileContent.wipe(&text) }
         do throws(TLSError) {
-            let signer = try Signer(pem: Array(account.takePrivateKey().utf8))
+            let signer = try Signer(pem: text)
             if signer.key.isRSA { return (account, signer) }
         } catch {
-            throw KeyFileError(message: "\(path): private_key cannot be read (\(error.message)); \(remedy)")
+            let why = KeyFile.mistake(in: text) ?? error.message
+            throw KeyFileError(message: "\(path): private_key cannot be read (\(why)); \(remedy)")
         }
         throw KeyFileError(message: "\(path): private_key is not an RSA key; \(remedy)")
     }
 
     private static func text(_ problem: ServiceAccount.Problem) -> String {
         switch problem {
-        case .notAServiceAccount: "type is not service_account"
+        case .notAServiceAccount(.appConfiguration): "this is google-services.json, which an app is built with"
+        case .notAServiceAccount(.personalLogin): "type is authorized_user, the login of a person"
+        case .notAServiceAccount(.federation): "type is external_account, which holds no key of its own"
+        case .notAServiceAccount(.other): "type is not service_account"
         case .missing(let member): "\(member) is missing"
+        case .unusable(let member): "\(member) is not as Google writes it"
         case .badTokenURI: "token_uri is not an https URL"
         }
     }
@@ -71,11 +79,11 @@ enum FCMKeyFile {
 enum FlexiAPIKeyFile {
     private static let longest = 1024
 
-    /// The first line; editors end a file with a line end, which is no part of the key.
+    /// The first line.
     static func read(_ path: String) throws(KeyFileError) -> [UInt8] {
         let remedy = "give a file whose first line is the API key, readable for the PBX"
         guard !path.isEmpty else { throw KeyFileError(message: "is empty; \(remedy)") }
-        let line = Array(try KeyFile.contents(path, remedy: remedy).prefix { $0 != 0x0A && $0 != 0x0D })
+        let line = FileContent.firstLine(of: try KeyFile.contents(path, remedy: remedy))
         guard !line.isEmpty, line.count <= longest, line.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw KeyFileError(message: "\(path) holds no API key in its first line; \(remedy)")
         }
@@ -91,7 +99,15 @@ private func p256Key(_ path: String, remedy: String) throws(KeyFileError) -> Sig
         let signer = try Signer(pem: bytes)
         if signer.key.isP256 { return signer }
     } catch {
-        throw KeyFileError(message: "\(path) holds no private key that fits (\(error.message)); \(remedy)")
+        // Another key in its place would cost the pushes of phones that subscribed with this one.
+        if PrivateKeyText(bytes) == .encrypted {
+            throw KeyFileError(
+                message:
+                    "\(path) has a password, which nothing here can enter; write it anew: openssl pkey -in \(path) -out NEW"
+            )
+        }
+        let why = KeyFile.mistake(in: bytes) ?? error.message
+        throw KeyFileError(message: "\(path) holds no private key that fits (\(why)); \(remedy)")
     }
     throw KeyFileError(message: "\(path) is not a P-256 key; \(remedy)")
 }
@@ -103,6 +119,19 @@ enum KeyFile {
             return try FileContent.read(path)
         } catch {
             throw KeyFileError(message: "cannot \(error); \(remedy)")
+        }
+    }
+
+    /// What stands where a private key should, for text that is none; nil for one that is there and does not fit.
+    static func mistake(in bytes: [UInt8]) -> String? {
+        guard (try? PrivateKey(pem: bytes)) == nil else { return nil }
+        switch PrivateKeyText(bytes) {
+        case .empty: return "it is empty"
+        case .notPEM: return "no line begins with -----BEGIN"
+        case .other(let label): return "it is a \(PrintableText.cleaned(label))"
+        case .encrypted: return "it has a password"
+        case .escapedLineEnds: return "the characters \\n stand where its lines should end"
+        case .damaged: return "it is cut or damaged"
         }
     }
 

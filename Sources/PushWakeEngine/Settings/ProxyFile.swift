@@ -52,7 +52,7 @@ enum ProxyFile {
         } catch {
             throw KeyFileError(message: "cannot \(error); \(remedy)")
         }
-        let line = bytes.prefix { $0 != 0x0A && $0 != 0x0D }
+        let line = FileContent.firstLine(of: bytes)
         guard line.count <= longest, line.dropFirst().contains(UInt8(ascii: ":")), line.first != UInt8(ascii: ":"),
             !line.contains(where: { $0 < 0x20 || $0 == 0x7F }), let text = String(validating: line, as: UTF8.self)
         else { throw KeyFileError(message: "\(path) does not begin with user:password; \(remedy)") }

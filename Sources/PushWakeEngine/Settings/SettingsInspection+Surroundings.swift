@@ -196,7 +196,10 @@ extension SettingsInspection {
         return "\(opennessText(path)), since it holds a password"
     }
 
-    private static func isOpen(_ path: String) -> Bool { FileStamp.mode(of: path).map { $0 & 0o004 != 0 } ?? false }
+    /// Only of a file: nobody shall take the rights of a device away.
+    private static func isOpen(_ path: String) -> Bool {
+        FileStamp.isRegular(path) && FileStamp.mode(of: path).map { $0 & 0o004 != 0 } ?? false
+    }
 
     private static func opennessText(_ path: String) -> String { "everybody can read \(path); chmod o= \(path)" }
 

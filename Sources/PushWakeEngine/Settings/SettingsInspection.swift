@@ -211,6 +211,13 @@ public struct SettingsInspection {
                 .error, .vapidSubject,
                 "push services want to know who sends; set mailto:you@example.com or an https: URI")
         }
+        // Apple refuses a token with such a subject as BadJwtToken, and takes all others.
+        if subject.contains(where: { $0 == " " || $0 == "<" || $0 == ">" }) {
+            add(
+                .warning, .vapidSubject,
+                "\"\(subject.prefix(80))\" is no URI, and Apple refuses it; write mailto:you@example.com, without spaces and angle brackets"
+            )
+        }
         let isHost = { (host: String) in
             host == "*" || HTTPOrigin("https://\(host.hasPrefix("*.") ? String(host.dropFirst(2)) : host)")?.port == 443
         }

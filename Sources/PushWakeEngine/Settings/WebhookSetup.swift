@@ -141,7 +141,7 @@ struct WebhookSetup {
     private static func read(_ key: SettingKey, _ settings: Settings, _ remedy: String) throws(SettingError) -> [UInt8]
     {
         do throws(SystemError) {
-            return try FileContent.read(settings.text(key))
+            return FileContent.withoutMark(try FileContent.read(settings.text(key)))
         } catch {
             throw problem(key, "cannot \(error); \(remedy)")
         }
@@ -151,15 +151,14 @@ struct WebhookSetup {
         let key = SettingKey.webhookSecretFile
         guard !settings.text(key).isEmpty else { return [] }
         let bytes = try read(key, settings, "give a file with the secret, readable for the PBX")
-        // Editors end a file with a line end, which is not a part of the secret.
-        let text = bytes.prefix { $0 != 0x0A && $0 != 0x0D }
+        let text = FileContent.firstLine(of: bytes)
         guard text.count >= WebhookCredential.shortestSecret else {
             throw problem(
                 key,
                 "holds fewer than \(WebhookCredential.shortestSecret) bytes in its first line; make one with: openssl rand -hex 32"
             )
         }
-        return Array(text)
+        return text
     }
 
     private static func headers(in settings: Settings) throws(SettingError) -> [WebhookSettings.Header] {
@@ -223,7 +222,9 @@ struct WebhookSetup {
                 "is not an https URL with a host that is written out; write https://host/path, keywords after the host")
         case .badMethod: self.problem(.webhookMethod, "is not a method of HTTP")
         case .badHeader(let name):
-            self.problem(.webhookHeaders, "\"\(name.prefix(40))\" cannot be sent as a header field; leave it out")
+            self.problem(
+                settings.text(.webhookHeaders).contains(name) ? .webhookHeaders : .webhookHeaderFile,
+                "\"\(name.prefix(40))\" cannot be sent as a header field; leave it out")
         case .badBody(let error):
             self.problem(
                 settings.text(.webhookBodyFile).isEmpty ? .webhookBody : .webhookBodyFile,

@@ -46,6 +46,14 @@ struct BindingKind {
         self.team = team
     }
 
+    /// The same for `numbers` as bytes; nil also when they are not four.
+    init?(numbers: Span<UInt8>, app: String, team: String) {
+        guard numbers.count == 4 else { return nil }
+        self.init(
+            provider: Int64(numbers[0]), environment: Int64(numbers[1]), service: Int64(numbers[2]),
+            dialect: Int64(numbers[3]), app: app, team: team)
+    }
+
     /// Numbers in the order of the columns.
     var numbers: [UInt8] { [provider.rawValue, environment.rawValue, service?.rawValue ?? 0, dialect.rawValue] }
 

@@ -65,12 +65,16 @@ struct BindingRow {
         _ row: SQLiteStatement, aor: String, kinds: BindingKindTable
     ) throws(StoreError) -> Binding? {
         let plain = TextPacking.plain
+        var room: [UInt8] = []
+        func text(_ column: Int32, _ packing: TextPacking) -> String? {
+            row.withBytes(column) { packing.unpack($0, by: &room) }
+        }
         let kindID = row.number(1)
-        guard let extra = BindingExtra(reading: row.bytes(11)),
+        guard let extra = row.withBytes(11, BindingExtra.init(reading:)),
             let kind = kindID == BindingKindTable.inline ? extra.kind : try kinds.kind(kindID),
-            let token = plain.unpack(row.bytes(7)), let instance = plain.unpack(row.bytes(8)),
-            let contact = contactPacking(aor: aor, token: token, kind: kind).unpack(row.bytes(9)),
-            let callID = plain.unpack(row.bytes(10)), let cseq = UInt32(exactly: row.number(2))
+            let token = text(7, plain), let instance = text(8, plain),
+            let contact = text(9, contactPacking(aor: aor, token: token, kind: kind)), let callID = text(10, plain),
+            let cseq = UInt32(exactly: row.number(2))
         else { return nil }
         var binding = Binding(
             aor: aor, provider: kind.provider, environment: kind.environment, app: kind.app, team: kind.team,
@@ -88,8 +92,11 @@ struct BindingRow {
 
     /// What is before the `@`, as characters: a file may hold rows of a user with marks above the sign.
     private static func user(of aor: String) -> String {
-        guard aor.utf8Span.isKnownASCII else { return String(aor.prefix { $0 != "@" }) }
-        return aor.utf8.firstIndex(of: UInt8(ascii: "@")).map { String(aor[..<$0]) } ?? aor
+        let bytes = aor.utf8Span
+        guard bytes.isKnownASCII else { return String(aor.prefix { $0 != "@" }) }
+        var end = 0
+        while end < bytes.count, bytes.span[end] != UInt8(ascii: "@") { end &+= 1 }
+        return bytes.span.extracting(first: end).text()
     }
 }
 
@@ -106,7 +113,7 @@ struct BindingExtra {
     }
 
     /// Nil when the bytes are damaged.
-    init?(reading bytes: [UInt8]) {
+    init?(reading bytes: Span<UInt8>) {
         var reader = ByteReader(bytes)
         let flags = reader.next() ?? 0
         kind = flags & Self.hasKind == 0 ? nil : Self.readKind(from: &reader)
@@ -136,16 +143,14 @@ struct BindingExtra {
     }
 
     private static func readKind(from reader: inout ByteReader) -> BindingKind? {
-        guard let numbers = reader.next(4).map(Array.init), let app = readText(from: &reader),
-            let team = readText(from: &reader)
-        else { return nil }
-        return BindingKind(
-            provider: Int64(numbers[0]), environment: Int64(numbers[1]), service: Int64(numbers[2]),
-            dialect: Int64(numbers[3]), app: app, team: team)
+        guard let numbers = reader.next(4), let app = readText(from: &reader), let team = readText(from: &reader) else {
+            return nil
+        }
+        return BindingKind(numbers: numbers, app: app, team: team)
     }
 
     private static func readText(from reader: inout ByteReader) -> String? {
-        guard let count = reader.nextCount(), let packed = reader.part(count) else { return nil }
+        guard let count = reader.nextCount(), let packed = reader.next(count) else { return nil }
         return TextPacking.plain.unpack(packed)
     }
 

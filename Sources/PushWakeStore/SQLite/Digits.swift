@@ -46,12 +46,12 @@ struct Digits: Sendable {
     }
 
     /// Appends two hex digits per byte.
-    func appendHex(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8]) {
+    func appendHex(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
         let digits = digits.span
         text.append(addingCapacity: bytes.count &* 2) { (room: inout OutputSpan<UInt8>) in
-            for byte in bytes {
-                room.append(digits[Int(byte >> 4)])
-                room.append(digits[Int(byte & 0xF)])
+            for index in bytes.indices {
+                room.append(digits[Int(bytes[index] >> 4)])
+                room.append(digits[Int(bytes[index] & 0xF)])
             }
         }
     }
@@ -74,16 +74,18 @@ struct Digits: Sendable {
     }
 
     /// Appends `count` digits of six bits.
-    func appendBase64(_ bytes: ArraySlice<UInt8>, count: Int, to text: inout [UInt8]) {
-        let end = text.count + count
-        var bits: UInt32 = 0
-        var held = 0
-        for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
-            held += 8
-            while held >= 6, text.count < end {
-                held -= 6
-                text.append(digits[Int(bits >> UInt32(held) & 0x3F)])
+    func appendBase64(_ bytes: Span<UInt8>, count: Int, to text: inout [UInt8]) {
+        let digits = digits.span
+        text.append(addingCapacity: count) { (room: inout OutputSpan<UInt8>) in
+            var bits: UInt32 = 0
+            var held: UInt32 = 0
+            for index in bytes.indices {
+                bits = bits << 8 | UInt32(bytes[index])
+                held &+= 8
+                while held >= 6, !room.isFull {
+                    held &-= 6
+                    room.append(digits[Int(bits >> held & 0x3F)])
+                }
             }
         }
     }

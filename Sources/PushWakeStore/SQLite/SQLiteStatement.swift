@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import CSQLite
+internal import PushWakeCore
 
 /// One prepared statement, kept for the life of its database.
 ///
@@ -25,7 +26,15 @@ final class SQLiteStatement {
     /// Binds a text, NULs included.
     func bind(_ index: Int32, _ text: String) throws(StoreError) {
         // SAFETY: SQLite copies the bytes before the call returns (SQLITE_TRANSIENT).
-        let code = sqlite3_bind_text(handle, index, text, Int32(clamping: text.utf8.count), csqlite_transient())
+        // Handed over as it is, a text would be copied once more, for the NUL behind it.
+        let code = text.utf8.span.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else {
+                return sqlite3_bind_text(handle, index, "", 0, csqlite_transient())
+            }
+            return sqlite3_bind_text(
+                handle, index, start.assumingMemoryBound(to: CChar.self), Int32(clamping: bytes.count),
+                csqlite_transient())
+        }
         try database.check(code)
     }
 
@@ -66,13 +75,21 @@ final class SQLiteStatement {
     func number(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
     /// A text of the current row.
-    func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
+    func text(_ column: Int32) -> String { withBytes(column) { $0.text() } }
 
-    /// Bytes of the current row; none for NULL.
+    /// A copy of bytes of the current row; none for NULL.
     func bytes(_ column: Int32) -> [UInt8] {
+        withBytes(column) { $0.copy() }
+    }
+
+    /// Lends bytes of the current row to `body`; none for NULL.
+    @inline(__always)
+    func withBytes<Result>(_ column: Int32, _ body: (Span<UInt8>) -> Result) -> Result {
         // ORDER: the pointer first, its length after (sqlite3.h, "sqlite3_column_blob").
-        guard let start = sqlite3_column_blob(handle, column) else { return [] }
-        // SAFETY: SQLite keeps the bytes until the next step or reset; they are copied here.
-        return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
+        let start = sqlite3_column_blob(handle, column)
+        // SAFETY: SQLite keeps the bytes until the next step or reset, and `body` cannot keep the span.
+        let bytes = UnsafeRawBufferPointer(
+            start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))
+        return body(bytes.assumingMemoryBound(to: UInt8.self).span)
     }
 }

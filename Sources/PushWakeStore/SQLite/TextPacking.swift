@@ -50,19 +50,15 @@ struct TextPacking {
 
     private static let shortestHex = 8
     private static let shortestBase64 = 12
-    private static let shortestReference = 3
     private static let longestRun = 255
 
-    private let references: TextList
+    private let references: References
 
     /// For texts that repeat nothing.
     static let plain = TextPacking()
 
     /// Takes up to five texts that `unpack` will be given too, in the same order.
-    init(references: [String] = []) {
-        let most = Int(Code.firstWord - Code.firstReference)
-        self.references = TextList(references.count > most ? Array(references.prefix(most)) : references)
-    }
+    init(references: [String] = []) { self.references = References(references) }
 
     // MARK: Packing
 
@@ -81,9 +77,7 @@ struct TextPacking {
     }
 
     private func packReference(_ source: Span<UInt8>, _ position: Int, _ packed: inout [UInt8]) -> Int? {
-        if let index = references.index(
-            in: source, at: position, among: 0..<references.count, shortest: Self.shortestReference)
-        {
+        if let index = references.index(in: source, at: position) {
             packed.append(Code.firstReference + UInt8(truncatingIfNeeded: index))
             return references.count(of: index)
         }
@@ -141,19 +135,23 @@ struct TextPacking {
     // MARK: Unpacking
 
     /// Reads what `pack` wrote; nil when the bytes are damaged.
-    func unpack(_ packed: [UInt8]) -> String? { unpack(ByteReader(packed)) }
+    func unpack(_ packed: Span<UInt8>) -> String? {
+        var room: [UInt8] = []
+        return unpack(packed, by: &room)
+    }
 
-    /// The same for all that a reader has left.
-    func unpack(_ packed: ByteReader) -> String? {
-        var text: [UInt8] = []
-        text.reserveCapacity(packed.count * 2 + references.length)
-        var reader = packed
+    /// The same, for who reads several: what is in `room` is lost.
+    func unpack(_ packed: Span<UInt8>, by room: inout [UInt8]) -> String? {
+        guard !packed.isEmpty else { return "" }
+        room.removeAll(keepingCapacity: true)
+        room.reserveCapacity(packed.count &* 2 &+ references.length)
+        var reader = ByteReader(packed)
         while !reader.isEmpty {
-            reader.nextRun(from: 0x20, to: &text)
+            reader.nextRun(from: 0x20, to: &room)
             guard let code = reader.next() else { break }
-            guard unpack(code: code, from: &reader, into: &text) else { return nil }
+            guard unpack(code: code, from: &reader, into: &room) else { return nil }
         }
-        return text.span.validText()
+        return room.span.validText()
     }
 
     private func unpack(code: UInt8, from reader: inout ByteReader, into text: inout [UInt8]) -> Bool {
@@ -179,58 +177,90 @@ struct TextPacking {
     }
 }
 
-/// Texts behind one another in one piece of memory, to be found at a place of another text.
-private struct TextList {
-    private var bytes: [UInt8] = []
-    private var ends: [Int] = []
+/// Texts that a row has in other columns.
+private struct References {
+    private static let most = 5
+    private static let shortest = 3
+
+    private let texts: [String]
     /// The bit of each first byte: at most places of another text none of these begins.
-    private var firsts: UInt64 = 0
+    private let firsts: UInt64
 
     init(_ texts: [String]) {
-        bytes.reserveCapacity(texts.reduce(0) { $0 + $1.utf8.count })
-        ends.reserveCapacity(texts.count)
-        for text in texts {
-            if let first = text.utf8.first { firsts |= Self.bit(of: first) }
-            bytes.append(contentsOf: text.utf8)
-            ends.append(bytes.count)
-        }
-    }
-
-    var count: Int { ends.count }
-
-    /// Bytes of all texts.
-    var length: Int { bytes.count }
-
-    func count(of index: Int) -> Int { ends[index] - (index > 0 ? ends[index - 1] : 0) }
-
-    /// The first of some texts that stands at `position`, shorter ones aside.
-    func index(in source: Span<UInt8>, at position: Int, among texts: Range<Int>, shortest: Int = 1) -> Int? {
-        let first = source[position]
-        guard firsts & Self.bit(of: first) != 0, !texts.isEmpty else { return nil }
-        let (bytes, ends) = (bytes.span, ends.span)
-        var end = texts.lowerBound > 0 ? ends[texts.lowerBound &- 1] : 0
-        for index in texts {
-            let start = end
-            end = ends[index]
-            let count = end &- start
-            guard count >= shortest, bytes[start] == first, count <= source.count &- position,
-                // Words begin alike.
-                source[position &+ count &- 1] == bytes[end &- 1]
-            else { continue }
-            var same = 1
-            while same < count, source[position &+ same] == bytes[start &+ same] { same &+= 1 }
-            if same == count { return index }
-        }
-        return nil
+        self.texts = texts.count > Self.most ? Array(texts.prefix(Self.most)) : texts
+        firsts = self.texts.reduce(0) { firsts, text in firsts | (text.utf8.first.map(Self.bit) ?? 0) }
     }
 
     private static func bit(of byte: UInt8) -> UInt64 { 1 << UInt64(byte & 63) }
 
+    /// Bytes of all texts.
+    var length: Int { texts.reduce(0) { $0 + $1.utf8.count } }
+
+    func count(of index: Int) -> Int { texts[index].utf8.count }
+
+    /// The first that stands at `position` of a text, shorter ones aside.
+    func index(in source: Span<UInt8>, at position: Int) -> Int? {
+        guard firsts & Self.bit(of: source[position]) != 0 else { return nil }
+        for index in texts.indices {
+            let text = texts[index].utf8.span
+            if text.count >= Self.shortest, source.has(text, at: position) { return index }
+        }
+        return nil
+    }
+
+    /// Appends one of them; false when there are not so many.
+    func append(_ index: Int, to text: inout [UInt8]) -> Bool {
+        guard index < texts.count else { return false }
+        texts[index].utf8.span.append(to: &text)
+        return true
+    }
+}
+
+/// Texts behind one another in one piece of memory, to be found at a place of another text.
+private struct TextList {
+    private let bytes: [UInt8]
+    private let ends: [Int]
+
+    init(_ texts: [String]) {
+        bytes = texts.flatMap(\.utf8)
+        ends = texts.indices.map { index in texts[...index].reduce(0) { $0 + $1.utf8.count } }
+    }
+
+    func count(of index: Int) -> Int { ends[index] - start(of: index) }
+
+    private func start(of index: Int) -> Int { index > 0 ? ends[index - 1] : 0 }
+
+    /// The first of some texts that stands at `position`.
+    func index(in source: Span<UInt8>, at position: Int, among texts: Range<Int>) -> Int? {
+        guard !texts.isEmpty else { return nil }
+        let (bytes, ends) = (bytes.span, ends.span)
+        var start = texts.lowerBound > 0 ? ends[texts.lowerBound &- 1] : 0
+        for index in texts {
+            if source.has(bytes.extracting(start..<ends[index]), at: position) { return index }
+            start = ends[index]
+        }
+        return nil
+    }
+
     /// Appends one of them; false when there are not so many.
     func append(_ index: Int, to text: inout [UInt8]) -> Bool {
         guard index < ends.count else { return false }
-        bytes.span.extracting((ends[index] - count(of: index))..<ends[index]).append(to: &text)
+        bytes.span.extracting(start(of: index)..<ends[index]).append(to: &text)
         return true
+    }
+}
+
+extension Span<UInt8> {
+    /// Says whether `word` stands at `position`, empty ones not. Looks at its last byte first: words begin alike.
+    @inline(__always)
+    fileprivate func has(_ word: Span<UInt8>, at position: Int) -> Bool {
+        let count = word.count
+        guard count > 0, count <= self.count &- position, self[position &+ count &- 1] == word[count &- 1] else {
+            return false
+        }
+        var same = 0
+        while same < count, self[position &+ same] == word[same] { same &+= 1 }
+        return same == count
     }
 }
 
@@ -258,90 +288,12 @@ private enum UUIDText {
         return bytes
     }
 
-    static func append(_ bytes: ArraySlice<UInt8>, _ digits: Digits, to text: inout [UInt8]) {
-        var rest = bytes
-        for group in [4, 2, 2, 2, 6] {
-            if rest.count < bytes.count { text.append(UInt8(ascii: "-")) }
-            digits.appendHex(rest.prefix(group), to: &text)
-            rest = rest.dropFirst(group)
+    /// Appends the text of sixteen bytes.
+    static func append(_ bytes: Span<UInt8>, _ digits: Digits, to text: inout [UInt8]) {
+        digits.appendHex(bytes.extracting(0..<4), to: &text)
+        for group in [4..<6, 6..<8, 8..<10, 10..<16] {
+            text.append(UInt8(ascii: "-"))
+            digits.appendHex(bytes.extracting(group), to: &text)
         }
-    }
-}
-
-/// Reads bytes from the front; nil when there are not enough.
-struct ByteReader {
-    private let bytes: [UInt8]
-    private var position: Int
-    private let end: Int
-
-    init(_ bytes: [UInt8]) {
-        self.bytes = bytes
-        position = 0
-        end = bytes.count
-    }
-
-    private init(_ bytes: [UInt8], _ range: Range<Int>) {
-        self.bytes = bytes
-        position = range.lowerBound
-        end = range.upperBound
-    }
-
-    /// Nothing is left.
-    var isEmpty: Bool { position == end }
-
-    /// Bytes that are left.
-    var count: Int { end &- position }
-
-    /// Reads one byte.
-    mutating func next() -> UInt8? {
-        guard position < end else { return nil }
-        let byte = bytes[position]
-        position &+= 1
-        return byte
-    }
-
-    /// Reads `count` bytes.
-    mutating func next(_ count: Int) -> ArraySlice<UInt8>? {
-        guard let part = part(count) else { return nil }
-        return bytes[part.position..<part.end]
-    }
-
-    /// Leaves the next `count` bytes to another reader.
-    mutating func part(_ count: Int) -> ByteReader? {
-        guard count >= 0, count <= end &- position else { return nil }
-        defer { position &+= count }
-        return ByteReader(bytes, position..<(position &+ count))
-    }
-
-    /// Reads the bytes before the first that is below `least`.
-    mutating func nextRun(from least: UInt8, to out: inout [UInt8]) {
-        let (bytes, start) = (bytes, position)
-        var upper = start
-        while upper < end, bytes[upper] >= least { upper &+= 1 }
-        position = upper
-        if upper > start { bytes.span.extracting(start..<upper).append(to: &out) }
-    }
-
-    /// Reads a number in groups of seven bits, lowest first.
-    mutating func nextCount() -> Int? {
-        var count = 0
-        for shift in stride(from: 0, through: 28, by: 7) {
-            guard let byte = next() else { return nil }
-            count |= Int(byte & 0x7F) << shift
-            if byte < 0x80 { return count }
-        }
-        return nil
-    }
-}
-
-extension [UInt8] {
-    /// Appends a number as `ByteReader.nextCount` reads it.
-    mutating func append(count: Int) {
-        var rest = UInt(bitPattern: count)
-        while rest >= 0x80 {
-            append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        append(UInt8(truncatingIfNeeded: rest))
     }
 }

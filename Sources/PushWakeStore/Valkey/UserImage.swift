@@ -37,7 +37,7 @@ struct UserImage {
 
     /// Reads what `encode` wrote; nil when it is damaged, or of a later release.
     static func decode(_ bytes: [UInt8], of aor: String) -> (version: [UInt8], user: MemoryStore.User)? {
-        var reader = ByteReader(bytes)
+        var reader = ByteReader(bytes.span)
         guard let version = reader.next(versionLength), reader.next() == format else { return nil }
         var user = MemoryStore.User()
         guard let live = reader.nextCount() else { return nil }
@@ -54,12 +54,12 @@ struct UserImage {
         }
         guard let purrs = reader.nextCount() else { return nil }
         for _ in 0..<min(purrs, bytes.count) {
-            guard let bits = reader.next(16), let purr = PURR(bytes: Array(bits)), let row = reader.nextCount(),
+            guard let bits = reader.next(16), let purr = PURR(bytes: bits.copy()), let row = reader.nextCount(),
                 let madeAt = reader.nextNumber(), let usedAt = reader.nextNumber()
             else { return nil }
             user.purrs.append(MemoryStore.PURRUse(purr: purr, row: row + 1, madeAt: madeAt, usedAt: usedAt))
         }
-        return (Array(version), user)
+        return (version.copy(), user)
     }
 
     private static func write(_ binding: Binding, of aor: String, to bytes: inout [UInt8]) {
@@ -86,11 +86,8 @@ struct UserImage {
     }
 
     private static func readBinding(of aor: String, from reader: inout ByteReader) -> Binding? {
-        guard let numbers = reader.next(4).map(Array.init), let app = readText(from: &reader),
-            let team = readText(from: &reader),
-            let kind = BindingKind(
-                provider: Int64(numbers[0]), environment: Int64(numbers[1]), service: Int64(numbers[2]),
-                dialect: Int64(numbers[3]), app: app, team: team),
+        guard let numbers = reader.next(4), let app = readText(from: &reader), let team = readText(from: &reader),
+            let kind = BindingKind(numbers: numbers, app: app, team: team),
             let cseq = reader.nextNumber().flatMap(UInt32.init(exactly:)), let registeredAt = reader.nextNumber(),
             let expires = reader.nextNumber(), let keep = reader.nextNumber(), let flags = reader.next(),
             let token = readText(from: &reader), let instance = readText(from: &reader)
@@ -120,7 +117,7 @@ struct UserImage {
     }
 
     private static func readText(_ packing: TextPacking = .plain, from reader: inout ByteReader) -> String? {
-        guard let count = reader.nextCount(), let packed = reader.part(count) else { return nil }
+        guard let count = reader.nextCount(), let packed = reader.next(count) else { return nil }
         return packing.unpack(packed)
     }
 }
@@ -138,30 +135,5 @@ extension MemoryStore.User {
     func isNewer(than time: Int64, changedTo after: MemoryStore.User) -> Bool {
         live.contains { row in row.binding.registeredAt > time && !after.live.contains { $0.binding == row.binding } }
             || tombstones.contains { $0.removedAt > time && !after.tombstones.contains($0) }
-    }
-}
-
-extension [UInt8] {
-    /// Appends any number, small ones of either sign in few bytes, as `ByteReader.nextNumber` reads it.
-    mutating func append(number: Int64) {
-        var rest = UInt64(bitPattern: number << 1 ^ number >> 63)
-        while rest >= 0x80 {
-            append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        append(UInt8(truncatingIfNeeded: rest))
-    }
-}
-
-extension ByteReader {
-    /// Reads what `append(number:)` wrote.
-    mutating func nextNumber() -> Int64? {
-        var bits: UInt64 = 0
-        for shift in stride(from: UInt64(0), through: 63, by: 7) {
-            guard let byte = next() else { return nil }
-            bits |= UInt64(byte & 0x7F) << shift
-            if byte < 0x80 { return Int64(bitPattern: bits >> 1) ^ -Int64(bitPattern: bits & 1) }
-        }
-        return nil
     }
 }

@@ -33,8 +33,7 @@ public struct ValkeyAccess: Sendable {
         var commands: ValkeyGreeting = []
         if !passwordFile.isEmpty {
             do throws(SystemError) {
-                let content = try FileContent.read(passwordFile)
-                let password = Array(content.prefix { $0 != 0x0A && $0 != 0x0D })
+                let password = FileContent.firstLine(of: try FileContent.read(passwordFile))
                 let words = ["AUTH"] + (user.isEmpty ? [] : [user])
                 commands.append(
                     (

@@ -59,6 +59,11 @@ public final class Certificate {
     /// Whether it may issue others.
     public var isAuthority: Bool { X509_check_ca(pointer) != 0 }
 
+    /// Whether it says that a client may show it, or says nothing: one that signs software may not (RFC 5280, 4.2.1.12).
+    public var mayIdentifyClients: Bool {
+        X509_get_extended_key_usage(pointer) & UInt32(XKU_SSL_CLIENT | XKU_ANYEKU) != 0
+    }
+
     /// Whether subject and issuer are the same, as with a root.
     public var isSelfIssued: Bool {
         X509_NAME_cmp(X509_get_subject_name(pointer), X509_get_issuer_name(pointer)) == 0

@@ -53,8 +53,14 @@ public final class PrivateKey {
 
     /// Whether it can make RS256 signatures.
     public var isRSA: Bool { EVP_PKEY_get_base_id(pointer) == EVP_PKEY_RSA }
-    /// Whether it can make ES256 signatures.
-    public var isP256: Bool { EVP_PKEY_get_base_id(pointer) == EVP_PKEY_EC && EVP_PKEY_get_bits(pointer) == 256 }
+    /// Whether it can make ES256 signatures. Other curves have 256 bits too (secp256k1, brainpoolP256r1).
+    public var isP256: Bool {
+        guard EVP_PKEY_get_base_id(pointer) == EVP_PKEY_EC else { return false }
+        var name = [CChar](repeating: 0, count: 64)
+        var count = 0
+        guard EVP_PKEY_get_group_name(pointer, &name, name.count, &count) == 1 else { return false }
+        return name.prefix(count).map { UInt8(bitPattern: $0) }.elementsEqual("prime256v1".utf8)
+    }
 
     /// The private key as PKCS#8 PEM, unencrypted.
     public func pem() throws(TLSError) -> [UInt8] {

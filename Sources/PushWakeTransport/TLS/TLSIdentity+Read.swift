@@ -41,7 +41,7 @@ extension TLSIdentity {
 
     fileprivate static func isPEM(_ bytes: [UInt8]) -> Bool { contains(bytes, "-----BEGIN ") }
 
-    fileprivate static func contains(_ bytes: [UInt8], _ text: StaticString) -> Bool {
+    static func contains(_ bytes: [UInt8], _ text: StaticString) -> Bool {
         let wanted = Array(text.description.utf8)
         guard bytes.count >= wanted.count else { return false }
         return (0...(bytes.count - wanted.count)).contains { start in

@@ -116,8 +116,10 @@ struct CanaryCommand: ParsableCommand {
 
     private func readAccount() throws -> CanaryPlan.Account? {
         guard let account else { return nil }
-        let line = (try? TextFile.read(account))?.split(separator: "\n", maxSplits: 1).first
-        guard let line, let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
+        // By bytes: to a String, CR and LF are one Character, which is no "\n".
+        let bytes = FileContent.firstLine(of: (try? TextFile.readBytes(account)) ?? [])
+        let line = String(decoding: bytes, as: UTF8.self)
+        guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
             Console.printError("\(account): give a file whose first line is user:password")
             throw ExitCode(2)
         }

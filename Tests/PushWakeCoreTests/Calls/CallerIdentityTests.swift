@@ -30,6 +30,35 @@ import Testing
         #expect(caller(String(repeating: "9", count: 4000), from: "").utf8.count < 140)
     }
 
+    private func name(_ name: String, from: [UInt8]) -> String {
+        CallerIdentity(number: "42", name: name, from: from.span, host: "pbx").displayName
+    }
+
+    @Test(arguments: [
+        ("Ann", "Ann"), (#"Joe \"the boss\" Smith"#, #"Joe "the boss" Smith"#), (#"CORP\\bob"#, #"CORP\bob"#),
+        (#"CORP\bob"#, #"CORP\bob"#), (#"\"#, #"\"#), ("", ""),
+    ])
+    func `has a name without the escapes of SIP`(given: String, expected: String) {
+        #expect(name(given, from: []) == expected)
+    }
+
+    @Test func `has the letters that a host could not read`() {
+        let latin1: [UInt8] = Array(#"\"J"#.utf8) + [0xFC] + Array(#"rg \\\"J\\\"\" <sip:100@example.org>"#.utf8)
+        #expect(name("J\u{FFFD}rg \\\"J\\\"", from: latin1) == "J\u{FC}rg \"J\"")
+        #expect(name("J\u{FFFD}rg", from: Array("<sip:100@example.org>".utf8)) == "J\u{FFFD}rg")
+        #expect(name("J\u{FFFD}rg", from: []) == "J\u{FFFD}rg")
+        // The dialplan has put another name there.
+        #expect(name("Desk \u{FFFD}", from: latin1) == "Desk \u{FFFD}")
+    }
+
+    @Test(arguments: [
+        ("Ann", "Ann"), (#""Ann""#, "Ann"), (#""Boss" Ann"#, #""Boss" Ann"#), (#"a\b"#, #"a\b"#), ("", ""),
+    ])
+    func `has the name that the dialplan gives`(given: String, shown: String) {
+        let caller = CallerIdentity(number: "42", name: given, from: "".utf8.span, host: "localhost")
+        #expect(caller.displayName == shown)
+    }
+
     @Test(arguments: [
         (#""Ann \"A\" Lee" <sip:ann@example.org>;tag=1"#, "sip:ann@example.org", #"Ann "A" Lee"#),
         ("sip:ann@example.org", "sip:ann@example.org", ""),

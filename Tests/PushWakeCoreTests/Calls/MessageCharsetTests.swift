@@ -38,10 +38,28 @@ private func textRead(_ body: [UInt8], as contentType: String) -> String {
         #expect(textRead([0xD8, 0x3D, 0x00, 0x48], as: "text/plain;charset=utf-16") == "\u{FFFD}H")
     }
 
-    @Test(arguments: ["text/plain", "text/plain;charset=utf-8", "text/plain;charset=koi8-r", "text/plain;charset="])
-    func `is UTF-8 where it is not known`(contentType: String) {
+    @Test(arguments: ["windows-1252", "CP1252", "iso-8859-1"])
+    func `may be what browsers read Latin-1 as`(charset: String) {
+        let quoted: [UInt8] = [0x93, 0x35, 0xA0, 0x80, 0x94, 0x81]
+        #expect(textRead(quoted, as: "text/plain; charset=\(charset)") == "\u{201C}5\u{A0}\u{20AC}\u{201D}\u{FFFD}")
+        #expect(textRead(Array(0...0xFF), as: "text/plain; charset=\(charset)").unicodeScalars.count == 256)
+    }
+
+    @Test(arguments: [
+        "", "text/plain", "text/plain;charset=utf-8", "text/plain;charset=us-ascii", "text/plain;charset=",
+    ])
+    func `is UTF-8 where it is not said, or Latin-1 where it cannot be`(contentType: String) {
         #expect(textRead(Array("H\u{E9}".utf8), as: contentType) == "H\u{E9}")
-        #expect(textRead([0x48, 0xE9], as: contentType) == "H\u{FFFD}")
+        #expect(textRead([0x48, 0xE9], as: contentType) == "H\u{E9}")
+        #expect(textRead([0x80, 0xE9, 0x20, 0x93], as: contentType) == "\u{20AC}\u{E9} \u{201C}")
+        // Cut off in the middle of a character, or damaged.
+        #expect(textRead(Array("H\u{E9}llo ".utf8) + [0xF0, 0x9F], as: contentType) == "H\u{E9}llo \u{FFFD}")
+        #expect(textRead([0x48, 0xFF] + Array("\u{1F600}".utf8), as: contentType) == "H\u{FFFD}\u{1F600}")
+    }
+
+    @Test func `is at least ASCII where it is another one`() {
+        #expect(textRead([0x48, 0xE9], as: "text/plain;charset=koi8-r") == "H\u{FFFD}")
+        #expect(textRead(Array("H\u{E9}".utf8), as: "text/plain;charset=koi8-r") == "H\u{E9}")
     }
 
     @Test func `is that of the part that is shown`() {

@@ -57,7 +57,10 @@ import Testing
         #expect(NameAddress(value.utf8.span) == nil)
     }
 
-    @Test(arguments: [("\"A \\\" B\"", "A \" B"), ("A B", "A B"), (" \"A\" ", "A"), ("\"A", "\"A"), ("", "")])
+    @Test(arguments: [
+        ("\"A \\\" B\"", "A \" B"), ("A B", "A B"), (" \"A\" ", "A"), ("\"A", "\"A"), ("", ""),
+        ("\"A\" B", "\"A\" B"), ("\"A\" \"B\"", "\"A\" \"B\""),
+    ])
     func `has a display name with or without its quotes`(raw: String, name: String) {
         #expect(NameAddress.displayName(raw.utf8.span) == name)
     }

@@ -27,6 +27,7 @@ import Testing
         ("agi://127.0.0.1/wake", ["100", "40"], .wake(aor: "100", seconds: 40)),
         ("agi://127.0.0.1/send", ["chat", "100", "one", "two"], .send(.chat, aor: "100", text: "one,two")),
         ("agi://127.0.0.1/send?event=chat&aor=100&text=100%25+yes%", [], .send(.chat, aor: "100", text: "100% yes%")),
+        ("agi://127.0.0.1/send?event=chat&aor=100&text=50%+better", [], .send(.chat, aor: "100", text: "50% better")),
         ("agi://127.0.0.1/bindings?aor=100", [], .bindings(aor: "100")),
         ("agi://127.0.0.1/wake?token=x&timeout=2", ["100"], .wake(aor: "100", seconds: 2)),
         ("agi://127.0.0.1/wake?aor=100", ["2"], .wake(aor: "100", seconds: 2)),

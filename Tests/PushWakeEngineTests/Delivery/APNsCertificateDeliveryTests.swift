@@ -255,6 +255,8 @@ import Testing
         ("no certificate", "holds no certificate", "bad.pem"),
         ("garbage", "cannot be read", "bad.p12"),
         ("no app", "does not say which app it is for", "bad.pem"),
+        ("not for clients", "which is not for pushes; export the one that is named Apple Push Services", "bad.pem"),
+        ("request beside it", "holds no private key; put the key of bad.cer there", "bad.key"),
     ])
     func `name the file and the remedy of a bad one`(kind: String, words: String, file: String) throws {
         let fixture = try fixture()
@@ -264,6 +266,9 @@ import Testing
         let p12 = try made.identity.pkcs12(password: "s3same", name: "bad")
         let other = try PrivateKey.makeP256().pem()
         let nameless = try authority(fixture).issueClient("somebody")
+        // As an iPhone Distribution certificate, it may sign and not log in.
+        let server = try authority(fixture).issueServer(["com.example.bad"])
+        let request = Array("-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n".utf8)
         let files: [String: [UInt8]] =
             switch kind {
             case "wrong password": ["bad.p12": p12, "bad.pwd": Array("wrong\n".utf8)]
@@ -272,6 +277,8 @@ import Testing
             case "other key": ["bad.cer": try made.identity.leaf.der(), "bad.key": other]
             case "no certificate": ["bad.pem": other]
             case "garbage": ["bad.p12": Array("hello".utf8)]
+            case "not for clients": ["bad.pem": server.certificatePEM + server.keyPEM]
+            case "request beside it": ["bad.cer": try made.identity.leaf.der(), "bad.key": request]
             default: ["bad.pem": nameless.certificatePEM + nameless.keyPEM]
             }
         let found = try complaint(fixture, files)

@@ -31,6 +31,14 @@ import Testing
         ([("upper_contact", "sip:gw")], "upper_contact", .error, "is neither a host nor"),
         ([("secret_key_file", "/nonexistent")], "secret_key_file", .warning, "openssl rand -hex 32"),
         ([("secret_key_file", "/etc/hostname")], "secret_key_file", .warning, "64 hex digits"),
+        (
+            [("vapid_key", "/nonexistent"), ("vapid_subject", "mailto: a@example.com")], "vapid_subject", .warning,
+            "write mailto:you@example.com, without spaces"
+        ),
+        (
+            [("vapid_key", "/nonexistent"), ("vapid_subject", "mailto:<a@example.com>")], "vapid_subject", .warning,
+            "angle brackets"
+        ),
         ([("apns_topic", "com.example phone")], "apns_topic", .error, "write a bundle id"),
         (
             [("apns_key", "/nonexistent"), ("apns_key_id", "ABC"), ("apns_team_id", "DEF123GHIJ")], "apns_key_id",

@@ -91,6 +91,84 @@ private func settings(_ values: [(String, String)]) throws -> Settings {
         #expect(FCMKeys(try settings([("fcm_key", path)])).problems.isEmpty)
     }
 
+    @Test(arguments: [
+        ("apns_key", "\n", "it is empty; give the .p8 file"),
+        ("apns_key", "MIGTAgEAMBMGByqGSM49", "no line begins with -----BEGIN; give the .p8 file"),
+        ("apns_key", "-----BEGIN CERTIFICATE-----\nAAAA\n", "it is a CERTIFICATE; give the .p8 file"),
+        ("vapid_key", "-----BEGIN PUBLIC KEY-----\nAAAA\n", "it is a PUBLIC KEY; make one with: openssl"),
+        ("vapid_key", "-----BEGIN EC PRIVATE KEY-----\nAAAA\n", "it is cut or damaged; make one with: openssl"),
+        // Phones have subscribed with this key: another in its place would lose them.
+        ("vapid_key", "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n", "has a password, which nothing here can enter"),
+    ])
+    func `hold something else than a key, which is named`(setting: String, text: String, message: String) throws {
+        let path = try place.write("key", text)
+        let others = [
+            ("apns_key_id", "ABC123DEFG"), ("apns_team_id", "DEF123GHIJ"), ("vapid_subject", "mailto:a@example.com"),
+        ].filter { $0.0.hasPrefix(setting.prefix(4)) }
+        let findings = SettingsInspection.inspect(try settings([(setting, path)] + others))
+        #expect(findings.count == 1 && findings[0].setting == setting, "\(findings)")
+        let said = findings.first?.message ?? ""
+        #expect(said.contains(path) && said.contains(message.prefix { $0 != ";" }), "\(said)")
+        #expect(said.contains(message.split(separator: "; ").last ?? ""), "\(said)")
+    }
+
+    @Test(arguments: [
+        (#"{"project_info": {"project_id": "one"}, "client": []}"#, "google-services.json"),
+        (#"{"type": "authorized_user", "client_id": "x"}"#, "the login of a person"),
+        (#"{"type": "external_account", "audience": "x"}"#, "holds no key of its own"),
+    ])
+    func `are other files of Google's, which are named`(text: String, words: String) throws {
+        let path = try place.write("google.json", text)
+        let said = FCMKeys(try settings([("fcm_key", path)])).problems.map(\.message)
+        #expect(said.count == 1 && said[0].contains(words) && said[0].contains("Generate new private key"), "\(said)")
+    }
+
+    @Test func `have a key whose line ends were escaped twice`() throws {
+        // JSONWriter writes a line end as a number.
+        let text = try FCMAccountFile.text(project: "one").replacing("\\u000a", with: "\\\\n")
+        let path = try place.write("twice.json", text)
+        let said = FCMKeys(try settings([("fcm_key", path)])).problems.map(\.message)
+        #expect(said.count == 1 && said[0].contains("the characters \\n stand where its lines should end"), "\(said)")
+    }
+
+    @Test(arguments: ["", "\u{FEFF}"], ["\n", "\r\n", "\r", "", "\nmore\n"])
+    func `begin with a mark or end a line in any way, and that is no part of a secret`(mark: String, end: String) throws
+    {
+        let line = "user:s3cretWord-0123456789"
+        #expect(FileContent.firstLine(of: Array("\(mark)\(line)\(end)".utf8)) == Array(line.utf8))
+        let secret = try place.write("secret", "\(mark)\(String(repeating: "s", count: 16))\(end)")
+        let header = try place.write("header", "\(mark)Authorization: Bearer x\(end.prefix(1))")
+        let problems = WebhookSetup.problems(
+            try settings([
+                ("webhook_url", "https://push.example.com/"), ("webhook_secret_file", secret),
+                ("webhook_header_file", header),
+            ]))
+        #expect(problems.isEmpty, "\(problems)")
+        let users = try place.write("users", "\(mark)bob:pushwake:0123456789abcdef0123456789abcdef\n")
+        let read = try HTTPSetup.users(try settings([("http_users", users)]))
+        #expect(read.count == 1 && read.problems.isEmpty)
+        #expect(read == HTTPUsers(Array("bob:pushwake:0123456789abcdef0123456789abcdef".utf8)))
+    }
+
+    @Test func `name the file of a field that cannot be sent`() throws {
+        let header = try place.write("header", "X Y: z\n")
+        let problems = WebhookSetup.problems(
+            try settings([("webhook_url", "https://push.example.com/"), ("webhook_header_file", header)]))
+        #expect(problems.map(\.setting) == ["webhook_header_file"])
+    }
+
+    @Test func `that everybody may read are named, and devices are not`() throws {
+        func said(_ path: String) throws -> [String] {
+            SettingsInspection.inspect(
+                try settings([("flexiapi_key_file", path), ("engine_socket", "\(place.path)/s")]), depth: .surroundings
+            ).filter { $0.setting == "flexiapi_key_file" }.map(\.message)
+        }
+        let path = try place.write("open", "key\n")
+        chmod(path, 0o644)
+        #expect(try said(path).contains { $0.contains("chmod o= \(path)") })
+        #expect(try !said("/dev/null").contains { $0.contains("chmod") })
+    }
+
     @Test func `of authorities leave those before, and the keys are read all the same`() throws {
         let good = try place.write("good.json", FCMAccountFile.text(project: "one"))
         let delivery = Delivery(
@@ -150,6 +228,13 @@ private func settings(_ values: [(String, String)]) throws -> Settings {
         let problems = settings.read(file: "http_proxy user:s3cretWord@127.0.0.1:1\n")
         #expect(problems.count == 1 && problems[0].error.setting == "http_proxy")
         #expect(!problems[0].error.message.contains("s3cretWord"))
+    }
+
+    @Test func `name the setting that they begin with, however it is written`() throws {
+        var settings = Settings()
+        let problems = settings.read(file: "wake_timeout: 40\nWAKE_TIMEOUT = 40\n").map(\.error)
+        #expect(problems.first == SettingError(setting: "wake_timeout", message: "write name = value"))
+        #expect(problems.last?.message == "there is no such setting; did you mean wake_timeout?")
     }
 
     @Test func `of a key are told as one thing and not printed`() throws {

@@ -17,7 +17,7 @@ import Testing
         let packing = TextPacking()
         let packed = packing.pack(text)
         #expect(packed.count == length)
-        #expect(packing.unpack(packed).map { Array($0.utf8) } == Array(text.utf8))
+        #expect(packing.unpack(packed.span).map { Array($0.utf8) } == Array(text.utf8))
     }
 
     @Test func `names what other columns hold`() {
@@ -25,8 +25,8 @@ import Testing
         let contact = "sip:alice@h;pn-provider=apns;pn-param=TEAM.com.example.voip;pn-prid=aToken"
         let packed = packing.pack(contact)
         #expect(packed.count == 15)
-        #expect(packing.unpack(packed) == contact)
-        #expect(TextPacking().unpack(packed) == nil)
+        #expect(packing.unpack(packed.span) == contact)
+        #expect(TextPacking().unpack(packed.span) == nil)
     }
 
     @Test(
@@ -34,7 +34,7 @@ import Testing
             [0], [1], [1, 2, 0], [2, 255], [3, 0, 0], [5], [5, 12, 1, 2], [6], [10], [0x80], [0xC3], [0x41, 0xFF],
         ] as [[UInt8]])
     func `refuses damaged bytes`(bytes: [UInt8]) {
-        #expect(TextPacking().unpack(bytes) == nil)
+        #expect(TextPacking().unpack(bytes.span) == nil)
     }
 
     @Test func `comes back whatever it is made of`() {
@@ -46,7 +46,7 @@ import Testing
         var random = SampleBindings(kind: .apns)
         for _ in 0..<5000 {
             let text = (0..<random.number(below: 12)).map { _ in pieces[random.number(below: pieces.count)] }.joined()
-            #expect(packing.unpack(packing.pack(text)).map { Array($0.utf8) } == Array(text.utf8))
+            #expect(packing.unpack(packing.pack(text).span).map { Array($0.utf8) } == Array(text.utf8))
         }
     }
 
@@ -56,7 +56,7 @@ import Testing
         var readable = 0
         for _ in 0..<20_000 {
             let bytes = (0..<random.number(below: 24)).map { _ in UInt8(random.number(below: 256)) }
-            readable += packing.unpack(bytes) == nil ? 0 : 1
+            readable += packing.unpack(bytes.span) == nil ? 0 : 1
             readable += BindingExtra(reading: bytes) == nil ? 0 : 1
         }
         #expect(readable > 0)

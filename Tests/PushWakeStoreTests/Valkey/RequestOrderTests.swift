@@ -110,9 +110,10 @@ import Testing
     func `holds any number`(number: Int64) {
         var bytes: [UInt8] = []
         bytes.append(number: number)
-        var reader = ByteReader(bytes)
-        #expect(reader.nextNumber() == number)
-        #expect(reader.isEmpty)
+        var reader = ByteReader(bytes.span)
+        let (found, rest) = (reader.nextNumber(), reader.count)
+        #expect(found == number)
+        #expect(rest == 0)
     }
 }
 

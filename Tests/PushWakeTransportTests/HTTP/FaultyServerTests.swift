@@ -9,11 +9,38 @@ import Testing
 @testable import PushWakeTransport
 
 @Suite(.serialized) struct `A faulty server` {
-    @Test func `is heard to its last answer, even when its end is noticed while writing`() throws {
+    private final class Push: HTTPExchange {
+        let path: String
+        let isHarmless: Bool
+        let text: String
+        var result: HTTPResult?
+        override var isRepeatable: Bool { isHarmless }
+
+        init(_ path: String, isHarmless: Bool, text: String = "{}", deadline: Int64 = .max) {
+            (self.path, self.isHarmless, self.text) = (path, isHarmless, text)
+            super.init(deadline: deadline)
+        }
+
+        override func write(into request: inout HTTPRequest) throws(PushFailure) {
+            request = makeRequest(path, body: text)
+        }
+        override func ended(_ result: HTTPResult) { self.result = result }
+    }
+
+    /// A server that has answered once, so that its client trusts it.
+    private func answering(
+        protocols: [TLSContext.ApplicationProtocol] = [.http2, .http1],
+        configure: (inout HTTPPoolConfiguration) -> Void = { _ in }
+    ) throws -> (Workbench, HTTPConnectionPool) {
         let bench = try Workbench()
         try bench.serve()
-        let pool = try bench.makePool()
+        let pool = try bench.makePool(protocols: protocols, configure: configure)
         #expect(bench.send(pool)?.response?.status == 200)
+        return (bench, pool)
+    }
+
+    @Test func `is heard to its last answer, even when its end is noticed while writing`() throws {
+        let (bench, pool) = try answering()
         var lost: [String] = []
         var answered = 0
         func send(_ path: String, body: String = "{}") {
@@ -42,10 +69,7 @@ import Testing
     @Test(arguments: [true, false]) func `gets what it did not process in the order in which it was sent`(
         goesAway: Bool
     ) throws {
-        let bench = try Workbench()
-        try bench.serve()
-        let pool = try bench.makePool()
-        #expect(bench.send(pool)?.response?.status == 200)
+        let (bench, pool) = try answering()
         let paths = (0..<30).map { "/\($0)" }
         var (held, answered): ([Int32], Int) = ([], 0)
         bench.script = { request, connection in
@@ -70,10 +94,7 @@ import Testing
     }
 
     @Test func `is left when it allows no stream for long`() throws {
-        let bench = try Workbench()
-        try bench.serve()
-        let pool = try bench.makePool { ($0.silence, $0.answerTimeout) = (200, 20_000) }
-        #expect(bench.send(pool)?.response?.status == 200)
+        let (bench, pool) = try answering { ($0.silence, $0.answerTimeout) = (200, 20_000) }
         bench.connections.first?.setMaxConcurrentStreams(0)
         _ = (0..<5).map { _ in bench.loop.turn(waitingUpTo: 10) }
         #expect(bench.send(pool, path: "/later")?.response?.status == 200)
@@ -101,40 +122,14 @@ import Testing
         #expect(pool.statistics.requestsLost == 0)
     }
 
-    private final class Push: HTTPExchange {
-        let path: String
-        let isHarmless: Bool
-        let text: String
-        var result: HTTPResult?
-        override var isRepeatable: Bool { isHarmless }
-
-        init(_ path: String, isHarmless: Bool, text: String = "{}", deadline: Int64 = .max) {
-            (self.path, self.isHarmless, self.text) = (path, isHarmless, text)
-            super.init(deadline: deadline)
-        }
-
-        override func write(into request: inout HTTPRequest) throws(PushFailure) {
-            request = makeRequest(path, body: text)
-        }
-        override func ended(_ result: HTTPResult) { self.result = result }
-    }
-
     @Test func `that falls silent is left soon, with what may be repeated`() throws {
-        let bench = try Workbench()
-        try bench.serve()
-        let pool = try bench.makePool { ($0.silence, $0.answerTimeout) = (300, 3000) }
-        #expect(bench.send(pool)?.response?.status == 200)
+        let (bench, pool) = try answering { ($0.silence, $0.answerTimeout) = (300, 3000) }
         bench.connections.first?.pauseReading()
         let (call, message) = (Push("/call", isHarmless: true), Push("/message", isHarmless: false))
-        bench.loop.updateTime()
-        let begin = bench.loop.now
-        pool.send(call)
-        pool.send(message)
-        bench.run { call.result != nil }
+        let time = bench.time(pool, sending: [call, message]) { call.result != nil }
         #expect(call.result?.response?.status == 200)
-        #expect((250..<1500).contains(bench.loop.now - begin))
-        #expect(bench.send(pool, path: "/next")?.response?.status == 200)
-        #expect(bench.loop.now - begin < 2500)
+        #expect((250..<1500).contains(time))
+        #expect(bench.send(pool, path: "/next", within: 1000)?.response?.status == 200)
         #expect(message.result == nil)
         bench.run { message.result != nil }
         #expect(message.result?.problem.isEmpty == false)
@@ -143,10 +138,7 @@ import Testing
     }
 
     @Test func `that falls silent after its GOAWAY is left as soon`() throws {
-        let bench = try Workbench()
-        try bench.serve()
-        let pool = try bench.makePool { ($0.silence, $0.answerTimeout) = (300, 5000) }
-        #expect(bench.send(pool)?.response?.status == 200)
+        let (bench, pool) = try answering { ($0.silence, $0.answerTimeout) = (300, 5000) }
         bench.script = { request, connection in
             guard connection.id == 1 else { return connection.respond(request.stream, HTTPResponse(status: 200)) }
             guard request.path == "/message" else { return }
@@ -154,13 +146,9 @@ import Testing
             connection.pauseReading()
         }
         let (call, message) = (Push("/call", isHarmless: true), Push("/message", isHarmless: false))
-        bench.loop.updateTime()
-        let begin = bench.loop.now
-        pool.send(call)
-        pool.send(message)
-        bench.run { call.result != nil }
+        let time = bench.time(pool, sending: [call, message]) { call.result != nil }
         #expect(call.result?.response?.status == 200)
-        #expect((250..<2500).contains(bench.loop.now - begin))
+        #expect((250..<2500).contains(time))
         #expect(message.result == nil)
         bench.run { message.result != nil }
         #expect(message.result?.problem.isEmpty == false)
@@ -176,12 +164,9 @@ import Testing
             connection.pauseReading()
         }
         let call = Push("/call", isHarmless: true)
-        bench.loop.updateTime()
-        let begin = bench.loop.now
-        pool.send(call)
-        bench.run { call.result != nil }
+        let time = bench.time(pool, sending: [call]) { call.result != nil }
         #expect(call.result?.response?.status == 200)
-        #expect((250..<2500).contains(bench.loop.now - begin))
+        #expect((250..<2500).contains(time))
         #expect(bench.connections.count == 2)
     }
 
@@ -198,10 +183,7 @@ import Testing
     }
 
     @Test func `that answers one request and no more is left as soon for the other`() throws {
-        let bench = try Workbench()
-        try bench.serve()
-        let pool = try bench.makePool { ($0.silence, $0.answerTimeout) = (300, 5000) }
-        #expect(bench.send(pool)?.response?.status == 200)
+        let (bench, pool) = try answering { ($0.silence, $0.answerTimeout) = (300, 5000) }
         bench.script = { request, connection in
             guard connection.id == 1, request.path != "/first" else {
                 return connection.respond(request.stream, HTTPResponse(status: 200))
@@ -209,14 +191,10 @@ import Testing
             connection.pauseReading()
         }
         let (first, second) = (Push("/first", isHarmless: true), Push("/second", isHarmless: true))
-        bench.loop.updateTime()
-        let begin = bench.loop.now
-        pool.send(first)
-        pool.send(second)
-        bench.run { first.result != nil && second.result != nil }
+        let time = bench.time(pool, sending: [first, second]) { first.result != nil && second.result != nil }
         #expect(first.result?.response?.status == 200)
         #expect(second.result?.response?.status == 200)
-        #expect((250..<2500).contains(bench.loop.now - begin))
+        #expect((250..<2500).contains(time))
         #expect(bench.connections.count == 2)
     }
 
@@ -225,12 +203,9 @@ import Testing
     func `that cannot be asked is waited for while its kernel confirms what came`(
         version: TLSContext.ApplicationProtocol, isHarmless: Bool
     ) throws {
-        let bench = try Workbench()
-        try bench.serve()
-        let pool = try bench.makePool(protocols: [version]) {
+        let (bench, pool) = try answering(protocols: [version]) {
             ($0.silence, $0.answerTimeout, $0.pingAfter) = (200, 3000, version == .http1 ? 60_000 : nil)
         }
-        #expect(bench.send(pool)?.response?.status == 200)
         var held: Int32?
         bench.script = { request, _ in held = request.stream }
         let push = Push("/push", isHarmless: isHarmless)
@@ -245,20 +220,13 @@ import Testing
     }
 
     @Test func `that cannot be asked is left soon when nothing is confirmed`() throws {
-        let bench = try Workbench()
-        try bench.serve()
-        let pool = try bench.makePool { ($0.silence, $0.answerTimeout, $0.pingAfter) = (300, 20_000, nil) }
-        #expect(bench.send(pool)?.response?.status == 200)
+        let (bench, pool) = try answering { ($0.silence, $0.answerTimeout, $0.pingAfter) = (300, 20_000, nil) }
         // Its kernel takes some megabytes and then no more, as one that is gone takes nothing.
         bench.connections.first?.pauseReading()
         let body = String(repeating: "x", count: 60_000)
         let pushes = (0..<400).map { Push("/\($0)", isHarmless: true, text: body) }
-        bench.loop.updateTime()
-        let begin = bench.loop.now
-        for push in pushes { pool.send(push) }
-        bench.run { bench.connections.count == 2 }
+        #expect(bench.time(pool, sending: pushes) { bench.connections.count == 2 } < 5000)
         #expect(bench.connections.count == 2)
-        #expect(bench.loop.now - begin < 5000)
         pool.close()
     }
 
@@ -267,10 +235,7 @@ import Testing
     func `that confirms nothing keeps a request only when it may not be repeated`(
         isHarmless: Bool, pause: Int64, connections: Int
     ) throws {
-        let bench = try Workbench()
-        try bench.serve()
-        let pool = try bench.makePool(protocols: [.http1]) { ($0.silence, $0.answerTimeout) = (300, 20_000) }
-        #expect(bench.send(pool)?.response?.status == 200)
+        let (bench, pool) = try answering(protocols: [.http1]) { ($0.silence, $0.answerTimeout) = (300, 20_000) }
         bench.connections.first?.perform(.pauseReading(pause))
         // More than the other end's kernel takes while nobody reads, and than the server takes in all.
         let push = Push("/push", isHarmless: isHarmless, text: String(repeating: "x", count: 8_000_000))
@@ -281,10 +246,7 @@ import Testing
     }
 
     @Test func `that is slow and alive is waited for`() throws {
-        let bench = try Workbench()
-        try bench.serve()
-        let pool = try bench.makePool { ($0.silence, $0.answerTimeout) = (200, 3000) }
-        #expect(bench.send(pool)?.response?.status == 200)
+        let (bench, pool) = try answering { ($0.silence, $0.answerTimeout) = (200, 3000) }
         var held: Int32?
         bench.script = { request, _ in held = request.stream }
         let call = Push("/call", isHarmless: true)

@@ -78,6 +78,15 @@ final class Workbench: ServerScript {
         while !condition(), SystemClock.monotonicMilliseconds() < end { loop.turn(waitingUpTo: 20) }
     }
 
+    /// Sends exchanges and turns the loop until the condition holds; how many milliseconds that took.
+    func time(_ pool: HTTPConnectionPool, sending exchanges: [HTTPExchange], until condition: () -> Bool) -> Int64 {
+        loop.updateTime()
+        let begin = loop.now
+        for exchange in exchanges { pool.send(exchange) }
+        run(until: condition)
+        return loop.now - begin
+    }
+
     /// Sends one request and waits for its end.
     func send(
         _ pool: HTTPConnectionPool, path: String = "/3/device/a", body: String = "{}", within deadline: Int64 = 5000

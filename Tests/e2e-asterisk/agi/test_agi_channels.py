@@ -204,6 +204,16 @@ def test_bindings_and_send(hook, provider, sleeper, kind):
 
 
 @BOTH
+def test_what_no_phone_takes_is_not_sent_and_says_why(hook, kind):
+    """A PushKit token alone: its app would have to show a call for a text."""
+    user = f"calls-only-{kind.lower()}"
+    Sleeper(hook, user, apns)
+    channel = hook.channel(kind, "send", "chat", user, "Hello").finish(2)
+    assert (channel.status, channel.variables["PUSHWAKE_SENT"]) == ("FAILED", "0")
+    assert "a PushKit token may only get calls" in channel.verbose[0]
+
+
+@BOTH
 @pytest.mark.parametrize("words, remedy", [
     (["wake"], "write wake AOR [TIMEOUT [CALL-ID]]"), (["wake", "100", "soon"], "write 1 to 3600 seconds"),
     (["send", "shout", "100"], "write one of call, chat"), (["wkae", "100"], "write wake, send or bindings")])  # fmt: skip

@@ -333,6 +333,21 @@ def test_the_domain_in_the_push_is_that_of_the_callers_uri(phones, asterisk, use
     assert told == "sip:caller@127.0.0.1" or len(display) > 900 and told == f"sip:caller@{socket.gethostname()}"
 
 
+@pytest.mark.parametrize("name, encoding, shown", [
+    ('Jürg \\"the boss\\" Noël', "utf-8", 'Jürg "the boss" Noël'),
+    ('Jürg \\"the boss\\" Noël', "latin-1", 'Jürg "the boss" Noël'),  # Asterisk's own name has U+FFFD there
+    ("CORP\\\\jürg", "latin-1", "CORP\\jürg"),
+])
+def test_the_name_in_the_push_is_what_the_caller_wrote(phones, asterisk, user, simulator, name, encoding, shown):
+    phone, token = phones(user, asterisk.address), fcm_token()
+    phone.register(fcm(token))
+    asterisk.add_extension(f"p{user}", f"PushWake({user},1)", "Hangup(20)")
+    caller = phones("caller", asterisk.address)
+    caller.name, caller.encoding = name, encoding
+    caller.call(f"p{user}").expect_final(480)
+    assert simulator.wait_push(token)["body"]["message"]["data"]["display-name"] == shown
+
+
 def test_a_caller_of_an_ipv6_domain_is_named_whole(phones, asterisk, user, simulator):
     phone, token = phones(user, asterisk.address), fcm_token()
     phone.register(fcm(token))

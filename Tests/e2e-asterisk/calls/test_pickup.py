@@ -110,6 +110,24 @@ def test_a_woken_phone_is_in_the_group_of_its_endpoint(asterisk, caller, sleeper
     rings_until_picked_up(asterisk, caller.call("157"), phone, lambda: third("*8"))
 
 
+def test_a_caller_who_hangs_up_while_a_woken_phone_rings_has_cancelled(asterisk, caller, sleeper, user):
+    """The Local channel that began the call is the last to go: its Dial() takes the phone down before."""
+    phone = sleeper(fcm, "tcp")
+    for _ in range(8):
+        call = caller.call(user)
+        awake = phone.wait_and_wake() if not phone.pushes else awake
+        invite = awake.expect_request("INVITE")
+        awake.ring(invite)
+        call.expect(180)
+        call.cancel()
+        awake.reply(awake.expect_request("CANCEL"), 200, "OK")
+        awake.reply(invite, 487, "Request Terminated")
+        awake.expect_request("ACK")
+        wait_until("it has ended", lambda: held(asterisk) == 0)
+    shown = re.findall(r"^INVITE to .* ago: (.*) after", asterisk.cli(f"pushwake trace {user}"), re.M)
+    assert shown == ["cancelled"] * 8
+
+
 def rings_until_picked_up(asterisk, call, phone, pick):
     awake = phone.wait_and_wake()
     invite = awake.expect_request("INVITE")

@@ -25,6 +25,36 @@ def test_a_text_for_a_phone_whose_app_is_suspended_is_pushed(frozen, caller, use
     assert texts(phone) == ["Are you there?"]
 
 
+@pytest.mark.parametrize("encoding, content", [
+    ("utf-8", "text/plain;charset=utf-8"),
+    ("cp1252", "text/plain;charset=windows-1252"),
+    ("cp1252", "text/plain;charset=iso-8859-1"),
+    ("cp1252", "text/plain"),  # an old phone does not say it
+])
+def test_a_text_is_shown_in_its_charset_with_the_name_of_its_sender(sleeper, phones, asterisk, user, encoding, content):
+    phone = sleeper(fcm)
+    sender = phones("caller", asterisk.address)
+    sender.encoding = encoding
+    sender.name = "Jürg Noël"
+    call_id = sender.begin_message(user, "Grüße – 5 €", [("Content-Type", content)])
+    assert sender.expect_response(call_id, "MESSAGE").status == 202
+    phone.simulator.wait_push(phone.token)
+    assert texts(phone) == ["Grüße – 5 €"]
+    assert phone.pushes[0]["body"]["message"]["data"]["display-name"] == "Jürg Noël"
+
+
+def test_a_sender_that_the_dialplan_names_is_the_one_that_is_shown(sleeper, phones, asterisk, user):
+    with open(asterisk.host_at / "etc/extensions.conf", "a") as file:
+        file.write(f'\n[messages](+)\nexten => as-{user},1,Set(MESSAGE(from)="Desk" <sip:desk@example.org>)\n same => n,PushWake({user},,m)\n')
+    asterisk.cli("dialplan reload")
+    phone = sleeper(fcm)
+    sender = phones("caller", asterisk.address)
+    sender.name = "Jürg"
+    assert sender.message(f"as-{user}", "hello").status == 202
+    push = phone.simulator.wait_push(phone.token)["body"]["message"]["data"]
+    assert (push["display-name"], push["from-uri"]) == ("Desk", "sip:desk@example.org")
+
+
 def test_a_text_whose_connection_ends_without_an_answer_is_pushed(frozen, caller, user):
     phone = frozen(fcm)
     assert caller.message(user, "Are you there?").status == 202

@@ -13,18 +13,28 @@ def server(make_server):
     return make_server(wake_timeout=5)
 
 
+@pytest.fixture
+def refused(server, wire, simulator):
+    """A call that its phone has refused as soon as it was woken, and that phone."""
+    def make(user, status):
+        phone = wire.phone(server, user, "udp", rfc8599_fcm())
+        phone.register()
+        phone.sleep()
+        call = wire.call(server, user)
+        simulator.wait_event(phone.push.token, "call")
+        woken = wire.again(phone)
+        woken.answers["INVITE"] = (status,)
+        woken.register()
+        assert call.wait_final().status == status
+        return call, woken
+
+    return make
+
+
 @pytest.mark.parametrize("status", [401, 422, 488])
-def test_after_a_refusal_it_is_pushed_and_held_again(server, wire, simulator, status):
-    phone = wire.phone(server, f"again-{status}", "udp", rfc8599_fcm())
-    phone.register()
+def test_after_a_refusal_it_is_pushed_and_held_again(refused, wire, simulator, status):
+    first, phone = refused(f"again-{status}", status)
     phone.sleep()
-    first = wire.call(server, phone.user)
-    simulator.wait_event(phone.push.token, "call")
-    woken = wire.again(phone)
-    woken.answers["INVITE"] = (status,)
-    woken.register()
-    assert first.wait_final().status == status
-    woken.sleep()
     second = first.repeat()
     simulator.wait_event(phone.push.token, "call", after=1)
     wire.again(phone).register()
@@ -33,18 +43,10 @@ def test_after_a_refusal_it_is_pushed_and_held_again(server, wire, simulator, st
 
 
 @pytest.mark.parametrize("status", [407, 422, 488])
-def test_after_a_refusal_it_rings_a_phone_that_does_not_register_again(server, wire, simulator, status):
+def test_after_a_refusal_it_rings_a_phone_that_does_not_register_again(refused, simulator, status):
     """The phone is awake, though UDP shows nothing of that, and another push of the same call is no news to it."""
-    phone = wire.phone(server, f"repeated-{status}", "udp", rfc8599_fcm())
-    phone.register()
-    phone.sleep()
-    first = wire.call(server, phone.user)
-    simulator.wait_event(phone.push.token, "call")
-    woken = wire.again(phone)
-    woken.answers["INVITE"] = (status,)
-    woken.register()
-    assert first.wait_final().status == status
-    woken.answers["INVITE"] = (180, 200)
+    first, phone = refused(f"repeated-{status}", status)
+    phone.answers["INVITE"] = (180, 200)
     assert first.repeat().wait_final(2).status == 200
     assert simulator.events(phone.push.token) == ["call"]
 

@@ -140,7 +140,7 @@ def test_it_says_who_it_is_where_the_pbx_asks(make_kamailio, wire, simulator, tm
     if (is_method("INVITE")) { consume_credentials(); record_route(); }""")
     server = make_kamailio(config=config).start().wait_engine()
     account = tmp_path / "account"
-    account.write_text("canary:s:cret\n")
+    account.write_bytes(b"canary:s:cret\r\nnothing\r\n")
     phone = asleep(wire, server, "guarded")
     canary = start(server, "guarded", "--account", account)
     wake(wire, simulator, phone, 180)

@@ -179,3 +179,19 @@ def test_a_full_user_gets_no_phone_more(make_server, wire):
     wire.phone(server, "one", "udp", rfc8599_fcm()).register()
     with pytest.raises(AssertionError, match="Too many registered contacts"):
         wire.phone(server, "one", "udp", rfc8599_fcm()).register()
+
+
+@pytest.mark.parametrize("is_told", [False, True])
+def test_case_sensitive(make_server, wire, simulator, is_told):
+    """Commands take a user as usrloc's do: capitals count only if the registrar was told so."""
+    text = config('modparam("registrar", "case_sensitive", 1)') if is_told else config()
+    server = make_server(config=text)
+    phone = wire.phone(server, "Ann.Lee", "udp", rfc8599_fcm())
+    phone.register()
+    stored = "Ann.Lee" if is_told else "ann.lee"
+    for typed in ("Ann.Lee", "ann.lee"):
+        is_same = typed == stored or not is_told
+        for command in ("list", "show"):
+            assert (f"aor: {stored}\n" in server.rpc(f"pushwake.{command}", typed)) == is_same
+        assert server.rpc("pushwake.send", "chat", typed, "Hello") == ("1\n" if is_same else None)
+    assert "removed: 1" in server.rpc("pushwake.remove", "Ann.Lee")

@@ -138,11 +138,32 @@ public struct FCMCredential: ~Copyable {
 public struct ServiceAccount: Equatable, Sendable {
     /// What is wrong with a key file.
     public enum Problem: Error, Equatable, Sendable {
-        case notAServiceAccount
+        case notAServiceAccount(OtherFile)
         /// This member is missing or empty.
         case missing(String)
+        /// This member holds what no request can carry, such as a space.
+        case unusable(String)
         /// `token_uri` is not an https URL.
         case badTokenURI
+    }
+
+    /// Files that Google's tools make too, which people take for it.
+    public enum OtherFile: Equatable, Sendable {
+        /// `google-services.json`.
+        case appConfiguration
+        /// What `gcloud auth application-default login` leaves.
+        case personalLogin
+        /// Workload identity federation.
+        case federation
+        case other
+
+        init(_ file: JSONValue) {
+            switch file["type"]?.string {
+            case "authorized_user": self = .personalLogin
+            case "external_account", "external_account_authorized_user": self = .federation
+            default: self = file["project_info"] == nil ? .other : .appConfiguration
+            }
+        }
     }
 
     /// Id of the project that it pushes for (`project_id`).
@@ -160,10 +181,13 @@ public struct ServiceAccount: Equatable, Sendable {
 
     /// Reads the parsed file.
     public init(_ file: JSONValue) throws(Problem) {
-        guard file["type"]?.string == "service_account" else { throw .notAServiceAccount }
+        guard file["type"]?.string == "service_account" else { throw .notAServiceAccount(OtherFile(file)) }
         project = try Self.text(file, "project_id")
+        guard HeaderText.isPathSegment(project, atMost: 255) else { throw .unusable("project_id") }
         email = try Self.text(file, "client_email")
+        guard HeaderText.isFieldValue(email) else { throw .unusable("client_email") }
         keyID = try Self.text(file, "private_key_id")
+        guard HeaderText.isFieldValue(keyID) else { throw .unusable("private_key_id") }
         privateKey = try Self.text(file, "private_key")
         fingerprint = privateKey.hashValue
         tokenURI = try Self.text(file, "token_uri")

@@ -321,8 +321,9 @@ public final class BufferedStore: BindingStore {
         guard recent.count >= Self.recentUsers else { return true }
         // ORDER: what is read again from the tables has to be there.
         guard (try? flush()) != nil else { return false }
-        older = recent
-        recent = [:]
+        swap(&recent, &older)
+        // Its room is kept: a table that grows hashes each of its users again and again.
+        recent.removeAll(keepingCapacity: true)
         return true
     }
 

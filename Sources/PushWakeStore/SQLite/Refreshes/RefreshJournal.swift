@@ -68,27 +68,25 @@ final class RefreshJournal {
         var bytes = [UInt8](repeating: 0, count: min(size, Self.longestFile))
         let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
         guard count > 0 else { return [] }
-        let (rows, whole) = Self.records(in: bytes[..<count])
+        let (rows, whole) = Self.records(in: bytes.span.extracting(first: count))
         // A part of one would hide what is appended now.
         if whole < size, ftruncate(descriptor, off_t(whole)) == 0 { size = whole }
         return rows
     }
 
-    static func rows(in bytes: ArraySlice<UInt8>) -> [Row] { records(in: bytes).rows }
+    static func rows(in bytes: Span<UInt8>) -> [Row] { records(in: bytes).rows }
 
-    private static func records(in bytes: ArraySlice<UInt8>) -> (rows: [Row], size: Int) {
-        var rest = bytes
+    private static func records(in bytes: Span<UInt8>) -> (rows: [Row], size: Int) {
+        var reader = ByteReader(bytes)
         var rows: [Row] = []
-        while rest.count >= headSize {
-            let length = Int(number(rest.prefix(4)))
-            let record = rest.dropFirst(headSize).prefix(length)
-            guard record.count == length, number(rest.dropFirst(4).prefix(4)) == UInt64(sum(record.span)),
-                let row = decode(Array(record))
-            else { break }
+        var size = 0
+        while let length = reader.next(4), let sum = reader.next(4), let record = reader.next(Int(number(length))),
+            number(sum) == UInt64(self.sum(record)), let row = decode(record)
+        {
             rows.append(row)
-            rest = rest.dropFirst(headSize + length)
+            size = bytes.count - reader.count
         }
-        return (rows, bytes.count - rest.count)
+        return (rows, size)
     }
 
     // MARK: Records
@@ -139,25 +137,23 @@ final class RefreshJournal {
         for index in 0..<8 { out.append(UInt8(truncatingIfNeeded: number >> (8 * UInt64(index)))) }
     }
 
-    private static func decode(_ record: [UInt8]) -> Row? {
+    private static func decode(_ record: Span<UInt8>) -> Row? {
         var reader = ByteReader(record)
         var numbers: [Int64] = []
         for _ in 0..<5 {
             guard let bytes = reader.next(8) else { return nil }
             numbers.append(Int64(bitPattern: number(bytes)))
         }
-        guard let flags = reader.next(), let kindNumbers = reader.next(4).map(Array.init) else { return nil }
+        guard let flags = reader.next(), let kindNumbers = reader.next(4) else { return nil }
         var texts: [String] = []
         while !reader.isEmpty {
             guard let count = reader.nextCount(), let bytes = reader.next(count),
-                let text = String(validating: bytes, as: UTF8.self)
+                let text = bytes.validText()
             else { return nil }
             texts.append(text)
         }
         guard texts.count >= 7, texts.count % 2 == 1, let cseq = UInt32(exactly: numbers[1]),
-            let kind = BindingKind(
-                provider: Int64(kindNumbers[0]), environment: Int64(kindNumbers[1]), service: Int64(kindNumbers[2]),
-                dialect: Int64(kindNumbers[3]), app: texts[1], team: texts[2])
+            let kind = BindingKind(numbers: kindNumbers, app: texts[1], team: texts[2])
         else { return nil }
         let attributes = stride(from: 7, to: texts.count, by: 2).map {
             Binding.Attributes.Entry(name: texts[$0], value: texts[$0 + 1])
@@ -171,9 +167,9 @@ final class RefreshJournal {
         return (numbers[0], binding)
     }
 
-    private static func number(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    private static func number(_ bytes: Span<UInt8>) -> UInt64 {
         var value: UInt64 = 0
-        for (index, byte) in bytes.enumerated() { value |= UInt64(byte) << (8 * UInt64(index)) }
+        for index in bytes.indices { value |= UInt64(bytes[index]) << (8 * UInt64(index)) }
         return value
     }
 }

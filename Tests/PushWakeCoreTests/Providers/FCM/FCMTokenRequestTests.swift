@@ -67,9 +67,27 @@ import Testing
         #expect(account == same && account != other)
     }
 
-    @Test func `refuses a file of another kind and a token URI that is not https`() {
-        let other = JSON.parse(Self.file.replacing("service_account", with: "authorized_user")) ?? .null
-        #expect(throws: ServiceAccount.Problem.notAServiceAccount) { try ServiceAccount(other) }
+    @Test(arguments: [
+        ("authorized_user", ServiceAccount.OtherFile.personalLogin), ("external_account", .federation),
+        ("service-account", .other),
+    ])
+    func `knows the other files of Google's by their type`(type: String, file: ServiceAccount.OtherFile) {
+        let other = JSON.parse(Self.file.replacing("service_account", with: type)) ?? .null
+        #expect(throws: ServiceAccount.Problem.notAServiceAccount(file)) { try ServiceAccount(other) }
+        let app = JSON.parse(#"{"project_info": {"project_id": "p"}, "client": []}"#) ?? .null
+        #expect(throws: ServiceAccount.Problem.notAServiceAccount(.appConfiguration)) { try ServiceAccount(app) }
+    }
+
+    @Test(arguments: ["project_id", "client_email", "private_key_id"])
+    func `refuses what a request cannot carry`(member: String) throws {
+        guard case .object(let members) = try #require(JSON.parse(Self.file)) else { return }
+        for value in [" one", "one\n", "a b", "ü"] {
+            let file = JSONValue.object(members.map { $0.name == member ? .init($0.name, .string(value)) : $0 })
+            #expect(throws: ServiceAccount.Problem.unusable(member)) { try ServiceAccount(file) }
+        }
+    }
+
+    @Test func `refuses a token URI that is not https`() {
         let plain = JSON.parse(Self.file.replacing("https:", with: "http:")) ?? .null
         #expect(throws: ServiceAccount.Problem.badTokenURI) { try ServiceAccount(plain) }
     }
