@@ -95,3 +95,6 @@ public enum SystemName {
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }
+
+/// A variable of this process's environment; nil when there is none of this name.
+public func environmentVariable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }

@@ -42,9 +42,9 @@ public final class SystemdNotifier {
     /// What the manager has put into the environment (NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID); nil when nobody
     /// wants to be told.
     public static func ofEnvironment() -> SystemdNotifier? {
-        guard let socket = variable("NOTIFY_SOCKET") else { return nil }
-        let isForUs = variable("WATCHDOG_PID").map { $0 == "\(getpid())" } ?? true
-        let microseconds = isForUs ? variable("WATCHDOG_USEC").flatMap { Int64($0) } : nil
+        guard let socket = environmentVariable("NOTIFY_SOCKET") else { return nil }
+        let isForUs = environmentVariable("WATCHDOG_PID").map { $0 == "\(getpid())" } ?? true
+        let microseconds = isForUs ? environmentVariable("WATCHDOG_USEC").flatMap { Int64($0) } : nil
         return SystemdNotifier(socket: socket, watchdog: microseconds.flatMap { $0 >= 1000 ? $0 / 1000 : nil })
     }
 
@@ -58,6 +58,4 @@ public final class SystemdNotifier {
             }
         }
     }
-
-    private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 }

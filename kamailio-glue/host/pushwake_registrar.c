@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "core/cfg/cfg_ctx.h"
+#include "core/cfg/cfg_struct.h"
 #include "core/parser/parse_uri.h"
 #include "core/strutils.h"
 #include "core/ut.h"
@@ -12,39 +12,49 @@
 
 #define PW_AOR_SIZE 512
 
-static struct {
-	int known;
-	int case_sensitive;
-	str realm_prefix;
-} keys;
+/* One of its parameters. Its value is read each time: an operator may change it while Kamailio runs (cfg.set_now_int). */
+typedef struct pw_parameter {
+	const char *names[2]; /* in some series it has the second */
+	unsigned int type;
+	int is_known;
+	cfg_group_t *group; /* NULL: there is none of these names and this type */
+	cfg_mapping_t *place;
+} pw_parameter_t;
 
-/* The value of one of its parameters now, NULL if it has none of this name and type. */
-static void *parameter(const char *name, unsigned int wanted)
+static pw_parameter_t case_sensitive = {.names = {"case_sensitive"}, .type = CFG_VAR_INT};
+static pw_parameter_t realm_prefix = {.names = {"realm_pref", "realm_prefix"}, .type = CFG_VAR_STR};
+static pw_parameter_t use_expired = {.names = {"use_expired_contacts"}, .type = CFG_VAR_INT};
+
+static void find(pw_parameter_t *parameter)
 {
-	static str group = str_init("registrar");
-	static cfg_ctx_t *ctx = NULL;
-	str text = {(char *)name, (int)strlen(name)};
-	void *value = NULL;
-	unsigned int type = 0;
+	static str module = str_init("registrar");
+	str name;
+	int i;
 
-	if(ctx == NULL && cfg_register_ctx(&ctx, NULL) < 0) {
-		return NULL;
+	parameter->is_known = 1;
+	for(i = 0; i < 2 && parameter->names[i] != NULL && parameter->group == NULL; i++) {
+		name.s = (char *)parameter->names[i];
+		name.len = (int)strlen(name.s);
+		if(cfg_lookup_var(&module, &name, &parameter->group, &parameter->place) != 0
+				|| CFG_VAR_TYPE(parameter->place) != parameter->type || parameter->group->handle == NULL) {
+			parameter->group = NULL;
+		}
 	}
-	return cfg_get_by_name(ctx, &group, NULL, &text, &value, &type) == 0 && type == wanted ? value : NULL;
 }
 
-static void learn_keys(void)
+static const void *value_of(pw_parameter_t *parameter)
 {
-	str *realm = parameter("realm_pref", CFG_VAR_STR);
+	if(!parameter->is_known) {
+		find(parameter);
+	}
+	return parameter->group != NULL ? (const char *)*parameter->group->handle + parameter->place->offset : NULL;
+}
 
-	keys.known = 1;
-	keys.case_sensitive = (int)(long)parameter("case_sensitive", CFG_VAR_INT);
-	if(realm == NULL) {
-		realm = parameter("realm_prefix", CFG_VAR_STR);
-	}
-	if(realm != NULL) {
-		keys.realm_prefix = *realm;
-	}
+static int is_on(pw_parameter_t *parameter)
+{
+	const int *value = value_of(parameter);
+
+	return value != NULL && *value != 0;
 }
 
 /* Capitals of the domain never count, those of its first `user_len` bytes, the user, if the registrar was told so. */
@@ -52,10 +62,7 @@ static void lower(str *aor, int user_len)
 {
 	str part = *aor;
 
-	if(!keys.known) {
-		learn_keys();
-	}
-	if(keys.case_sensitive) {
+	if(is_on(&case_sensitive)) {
 		part.s += user_len;
 		part.len -= user_len;
 	}
@@ -64,7 +71,17 @@ static void lower(str *aor, int user_len)
 
 int pw_expired_counts(void)
 {
-	return parameter("use_expired_contacts", CFG_VAR_INT) != NULL;
+	return is_on(&use_expired);
+}
+
+static void skip_realm_prefix(str *host)
+{
+	const str *prefix = value_of(&realm_prefix);
+
+	if(prefix != NULL && prefix->len > 0 && prefix->len < host->len && memcmp(prefix->s, host->s, prefix->len) == 0) {
+		host->s += prefix->len;
+		host->len -= prefix->len;
+	}
 }
 
 int pw_aor(str *aor, str *uri)
@@ -74,9 +91,6 @@ int pw_aor(str *aor, str *uri)
 	str host;
 	int user_len;
 
-	if(!keys.known) {
-		learn_keys();
-	}
 	if(uri == NULL || uri->s == NULL || parse_uri(uri->s, uri->len, &parsed) < 0) {
 		return -1;
 	}
@@ -91,11 +105,7 @@ int pw_aor(str *aor, str *uri)
 	user_len = aor->len;
 	if(pw.usrloc.use_domain) {
 		host = parsed.host;
-		if(keys.realm_prefix.len > 0 && keys.realm_prefix.len < host.len
-				&& memcmp(keys.realm_prefix.s, host.s, keys.realm_prefix.len) == 0) {
-			host.s += keys.realm_prefix.len;
-			host.len -= keys.realm_prefix.len;
-		}
+		skip_realm_prefix(&host);
 		buffer[aor->len++] = '@';
 		memcpy(buffer + aor->len, host.s, host.len);
 		aor->len += host.len;

@@ -39,7 +39,8 @@ struct CheckReport {
 
     /// Reads what a kamailio.cfg sets, and says what is wrong with the rest of it.
     mutating func read(kamailio text: String, file: String, defines: [String]) -> Settings {
-        let configuration = KamailioConfiguration(text, file: file, defines: defines) { try? TextFile.read($0) }
+        let configuration = KamailioConfiguration(
+            text, file: file, defines: defines, environment: environmentVariable, read: { try? TextFile.read($0) })
         var settings = Settings()
         for parameter in configuration.parameters where parameter.isOf("pushwake") {
             if ["event_callback", "failure_callback", "lookup_goes_on", "upstream_table"].contains(parameter.name) {

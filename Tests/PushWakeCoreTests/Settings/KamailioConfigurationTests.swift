@@ -19,6 +19,53 @@ import Testing
         #expect(configuration.parameters.map(\.value) == ["-1", "5"])
     }
 
+    @Test(arguments: [
+        ("#!define A B\n#!define B \"5\"\nmodparam(\"pushwake\", \"wake_timeout\", A)", "5"),
+        ("#!define M modparam(\"pushwake\", \\\n \"wake_timeout\", 5)\nM\n", "5"),
+        ("#!substdef \"!AB!5!g\"\nmodparam(\"pushwake\", \"wake_timeout\", AB)", "5"),
+        ("#!substdef \"!AB!5!g\"\nmodparam(\"pushwake\", \"wake_timeout\", \"xABAB\")", "x55"),
+        ("#!subst \"/AB/5/\"\nmodparam(\"pushwake\", \"wake_timeout\", \"xABAB\")", "x5AB"),
+        ("#!substdefs \"!AB!5!\"\nmodparam(\"pushwake\", \"wake_timeout\", AB)", "5"),
+        ("#!subst \"/A*/5/g\"\nmodparam(\"pushwake\", \"wake_timeout\", \"A*\")", "A*"),
+        ("modparam(\"pushwake\", \"wake_timeout\", \"a\"\n \"b\")", "ab"),
+        ("#!defenv TIME\nmodparam(\"pushwake\", \"wake_timeout\", TIME)", "5"),
+        ("#!defenvs T=TIME\nmodparam(\"pushwake\", \"wake_timeout\", T)", "5"),
+        ("#!trydefenv NONE\n#!ifdef NONE\nx\n#!else\nmodparam(\"pushwake\", \"wake_timeout\", 5)\n#!endif", "5"),
+        ("!!define A\n!!ifndef A\nx\n!!else\nmodparam(\"pushwake\", \"wake_timeout\", 5)\n!!endif", "5"),
+        ("loadmodule \"a/tm.so\"\n#!ifdef MOD_tm\nmodparam(\"pushwake\", \"wake_timeout\", 5)\n#!endif", "5"),
+        ("#!define T 5\nmodparamx(\"pushwake\", \"wake_timeout\", \"$def(T)$env(TIME)$x$(\")", "55$x$("),
+    ])
+    func `is read as its preprocessor leaves it`(_ text: String, _ value: String) {
+        let configuration = KamailioConfiguration(text, file: "k.cfg", environment: { $0 == "TIME" ? "5" : nil }) { _ in
+            nil
+        }
+        #expect(configuration.parameters.map(\.value) == [value])
+    }
+
+    @Test func `has what modules that are not loaded need left out`() {
+        let text = "#!ifdef MOD_tm\nmodparam(\"pushwake\", \"wake_timeout\", 5)\n#!endif\nif (!!is_ok()) { x(); }\n"
+        let configuration = KamailioConfiguration("loadmodule \"tmx.so\"\n" + text, file: "k.cfg") { _ in nil }
+        #expect(configuration.parameters.isEmpty)
+    }
+
+    @Test func `names the line of a name that stands for more`() {
+        let text = "#!define M modparam(\"pushwake\", \\\n \"wake_timeout\", 5)\n\n\nM\nloadmodule \"tm.so\"\n"
+        let configuration = KamailioConfiguration(text, file: "k.cfg") { _ in nil }
+        #expect(configuration.parameters.map(\.location.line) == [5])
+        #expect(configuration.modules.map(\.location.line) == [6])
+    }
+
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            "#!define A A A\nA\n", "#!define A B B\n#!define B A A\nA\n", "!!", "#!", "/*", "\"\\",
+            "#!subst \"//\"\n\"a\"", "#!subst \"\"",
+        ])
+    func `that does not end comes to an end`(_ text: String) {
+        let configuration = KamailioConfiguration(text, file: "k.cfg") { _ in nil }
+        #expect(configuration.parameters.isEmpty)
+    }
+
     @Test(.timeLimit(.minutes(1))) func `that includes itself many times comes to an end`() {
         let text = String(repeating: "include_file \"k.cfg\"\n", count: 80)
         var reads = 0

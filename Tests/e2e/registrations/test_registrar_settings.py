@@ -74,6 +74,19 @@ def test_path_check_local(make_server, wire, simulator, is_checked):
         call.cancel()
 
 
+def test_a_parameter_that_is_changed_while_it_runs(make_server, wire, simulator):
+    server = make_server(config=config().replace('loadmodule "ctl.so"', 'loadmodule "ctl.so"\nloadmodule "cfg_rpc.so"'), wake_timeout=5)
+    for number, (value, called) in enumerate([(0, "MIXED-0"), (1, "Mixed-1"), (0, "MIXED-2")]):
+        assert server.rpc("cfg.set_now_int", "registrar", "case_sensitive", value) is not None
+        phone = wire.phone(server, f"Mixed-{number}", "udp", rfc8599_fcm())
+        phone.register()
+        phone.sleep()
+        call = wire.call(server, called)
+        simulator.wait_event(phone.push.token, "call")
+        wire.wake(phone)
+        call.wait_status(200)
+
+
 def test_use_expired_contacts(make_server, wire, simulator):
     """What lookup() would ring rings beside a phone that sleeps as well."""
     server = make_server(config=config('modparam("registrar", "use_expired_contacts", 1)'), wake_timeout=5)

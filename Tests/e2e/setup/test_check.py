@@ -274,6 +274,16 @@ def test_conditions_and_includes_are_followed(script, tmp_path):
     assert done.returncode == 1 and f"{more}:3: warning: save()" in done.stdout
 
 
+def test_names_and_strings_are_replaced_as_kamailio_does(script, monkeypatch):
+    seconds = ('modparam("pushwake", "wake_timeout", 30)', '#!defenv SECONDS\nmodparam("pushwake", "wake_timeout", SECONDS)')
+    monkeypatch.setenv("SECONDS", "3000")
+    assert '"3000" does not fit' in check(script(seconds)).stdout
+    monkeypatch.setenv("SECONDS", "30")
+    keys = ('modparam("pushwake", "apns_key", "/', '#!subst "!KEYS!/!"\nmodparam("pushwake", "apns_key", "KEYS')
+    done = check(script(seconds, keys))
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
 def test_a_setup_without_a_push_service_is_not_well(settings, script, tmp_path):
     services = ("apns_key", "apns_key_id", "apns_team_id", "fcm_key")
     done = check(settings({name: None for name in services}))

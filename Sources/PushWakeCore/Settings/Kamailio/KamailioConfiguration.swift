@@ -57,15 +57,18 @@ public struct KamailioConfiguration {
     }
 
     /// Reads a file and those that it includes; `read` gives the text of one, nil when there is none. `defines` are
-    /// those of Kamailio's `-A`.
-    public init(_ text: String, file: String, defines: [String] = [], read: (String) -> String?) {
-        var lexer = KamailioLexer(defines: defines)
+    /// those of Kamailio's `-A`, `environment` gives the value of one of its variables.
+    public init(
+        _ text: String, file: String, defines: [String] = [],
+        environment: @escaping (String) -> String? = { _ in nil }, read: (String) -> String?
+    ) {
+        var lexer = KamailioLexer(KamailioDefinitions(defines, environment: environment))
         lexer.take(text, file: file, depth: 0, read: read)
-        self.init(lexer.tokens)
+        self.init(lexer.tokens, lexer.definitions)
         missing = lexer.missing
     }
 
-    private init(_ tokens: [KamailioLexer.Token]) {
+    private init(_ tokens: [KamailioLexer.Token], _ definitions: KamailioDefinitions) {
         var index = 0
         func text(_ offset: Int) -> String { index + offset < tokens.count ? tokens[index + offset].text : "" }
         var route: String?
@@ -97,8 +100,9 @@ public struct KamailioConfiguration {
             case "modparam", "modparamx":
                 let values = Self.arguments(tokens, from: index + 2)
                 guard values.count == 3 else { break }
+                let value = token.text == "modparamx" ? definitions.expanded(values[2]) : values[2]
                 parameters.append(
-                    Parameter(modules: values[0], name: values[1], value: values[2], location: token.location))
+                    Parameter(modules: values[0], name: values[1], value: value, location: token.location))
             case "server_id" where text(1) == "=":
                 serverID = (text(2), token.location)
             case "request_route", "reply_route":

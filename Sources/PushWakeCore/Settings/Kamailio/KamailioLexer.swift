@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Words, strings and punctuation of a kamailio.cfg, with what its preprocessor leaves of it.
+/// Words, strings and punctuation of a kamailio.cfg, as its preprocessor leaves them.
 struct KamailioLexer {
     struct Token {
         let text: String
@@ -14,93 +14,75 @@ struct KamailioLexer {
     private(set) var tokens: [Token] = []
     /// Files of `import_file` that are not there, which Kamailio passes over.
     private(set) var missing: [(file: String, location: KamailioConfiguration.Location)] = []
-    private var defines: [String: String] = [:]
+    private(set) var definitions: KamailioDefinitions
     /// Whether the text within each open `#!ifdef` counts.
     private var conditions: [Bool] = []
     private static let deepest = 8
     private static let mostTokens = 2_000_000
     /// Files that may still be included: one that includes itself more than once would be read without end.
     private var filesLeft = 500
+    /// Names that may still be replaced: each may stand for more of them.
+    private var replacementsLeft = 100_000
 
-    init(defines: [String]) {
-        for define in defines {
-            let parts = define.split(separator: "=", maxSplits: 1)
-            if let name = parts.first { self.defines[String(name)] = parts.count > 1 ? String(parts[1]) : "" }
-        }
-    }
+    init(_ definitions: KamailioDefinitions) { self.definitions = definitions }
 
     private var isSkipping: Bool { conditions.contains(false) }
 
-    /// Adds the tokens of a text and of what it includes.
-    mutating func take(_ text: String, file: String, depth: Int, read: (String) -> String?) {
-        let source = Array(text.utf8)
-        var position = 0
-        var line = 1
-        func at(_ index: Int) -> UInt8 { index < source.count ? source[index] : 0 }
-        while position < source.count, tokens.count < Self.mostTokens {
-            let byte = source[position]
-            let location = KamailioConfiguration.Location(file: file, line: line)
+    /// Adds the tokens of a text and of what it includes. All stand at `place`, where the text is what a name stands for.
+    mutating func take(
+        _ text: String, file: String, place: KamailioConfiguration.Location? = nil, depth: Int,
+        read: (String) -> String?
+    ) {
+        var source = Source(text)
+        // A string behind another one is a part of it.
+        var isString = false
+        while let byte = source.byte, tokens.count < Self.mostTokens {
+            let location = place ?? KamailioConfiguration.Location(file: file, line: source.line)
             switch byte {
-            case UInt8(ascii: "\n"):
-                line += 1
-                position += 1
-            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"): position += 1
-            case UInt8(ascii: "#"):
-                let end = source[position...].firstIndex(of: UInt8(ascii: "\n")) ?? source.count
-                if at(position + 1) == UInt8(ascii: "!") {
-                    directive(String(decoding: source[(position + 2)..<max(end, position + 2)], as: UTF8.self))
-                }
-                position = end
-            case UInt8(ascii: "/") where at(position + 1) == byte:
-                position = source[position...].firstIndex(of: UInt8(ascii: "\n")) ?? source.count
-            case UInt8(ascii: "/") where at(position + 1) == UInt8(ascii: "*"):
-                position += 2
-                while position < source.count,
-                    !(source[position] == UInt8(ascii: "*") && at(position + 1) == UInt8(ascii: "/"))
-                {
-                    if source[position] == UInt8(ascii: "\n") { line += 1 }
-                    position += 1
-                }
-                position += 2
+            case UInt8(ascii: "\n"), UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"):
+                source.skip()
+                continue
+            case UInt8(ascii: "#") where source.next == UInt8(ascii: "!"): directive(source.directive())
+            case UInt8(ascii: "!") where source.next == byte && source.isDirective: directive(source.directive())
+            case UInt8(ascii: "#"): source.skipLine()
+            case UInt8(ascii: "/") where source.next == byte: source.skipLine()
+            case UInt8(ascii: "/") where source.next == UInt8(ascii: "*"): source.skipComment()
             case UInt8(ascii: "\""), UInt8(ascii: "'"):
-                var value: [UInt8] = []
-                position += 1
-                while position < source.count, source[position] != byte {
-                    if source[position] == UInt8(ascii: "\\"), position + 1 < source.count { position += 1 }
-                    if source[position] == UInt8(ascii: "\n") { line += 1 }
-                    value.append(source[position])
-                    position += 1
-                }
-                position += 1
-                string(String(decoding: value, as: UTF8.self), location, depth: depth, read: read)
-            case _ where Self.isWordByte(byte):
-                let end = source[position...].firstIndex { !Self.isWordByte($0) } ?? source.count
-                word(String(decoding: source[position..<end], as: UTF8.self), location)
-                position = end
+                string(source.string(), location, isContinued: isString, depth: depth, read: read)
+                isString = byte == UInt8(ascii: "\"")
+                continue
+            case _ where Self.isWordByte(byte): word(source.word(), location, depth: depth, read: read)
             default:
                 if !isSkipping {
                     tokens.append(Token(text: String(UnicodeScalar(byte)), isString: false, location: location))
                 }
-                position += 1
+                source.skip()
             }
+            isString = false
         }
     }
 
-    private mutating func word(_ text: String, _ location: KamailioConfiguration.Location) {
-        guard !isSkipping else { return }
-        guard let value = defines[text], !value.isEmpty else {
-            return tokens.append(Token(text: text, isString: false, location: location))
-        }
-        let isQuoted = value.count > 1 && value.hasPrefix("\"") && value.hasSuffix("\"")
-        tokens.append(
-            Token(text: isQuoted ? String(value.dropFirst().dropLast()) : value, isString: isQuoted, location: location)
-        )
-    }
-
-    private mutating func string(
+    private mutating func word(
         _ text: String, _ location: KamailioConfiguration.Location, depth: Int, read: (String) -> String?
     ) {
         guard !isSkipping else { return }
+        guard let value = definitions[text], !value.isEmpty, depth < Self.deepest, replacementsLeft > 0 else {
+            return tokens.append(Token(text: text, isString: false, location: location))
+        }
+        replacementsLeft -= 1
+        take(value, file: location.file, place: location, depth: depth + 1, read: read)
+    }
+
+    private mutating func string(
+        _ raw: String, _ location: KamailioConfiguration.Location, isContinued: Bool, depth: Int,
+        read: (String) -> String?
+    ) {
+        guard !isSkipping else { return }
+        let text = definitions.replaced(in: raw)
+        if isContinued, let last = tokens.last, last.isString {
+            tokens[tokens.count - 1] = Token(text: last.text + text, isString: true, location: last.location)
+            return
+        }
         guard let last = tokens.last, !last.isString, ["include_file", "import_file"].contains(last.text) else {
             return tokens.append(Token(text: text, isString: true, location: location))
         }
@@ -119,33 +101,109 @@ struct KamailioLexer {
 
     /// What stands behind `#!`.
     private mutating func directive(_ text: String) {
-        let parts = text.split(maxSplits: 2, whereSeparator: { $0 == " " || $0 == "\t" || $0 == "\r" })
-        guard let command = parts.first else { return }
-        let name = parts.count > 1 ? String(parts[1]) : ""
+        let command = text.prefix { $0 != " " && $0 != "\t" && $0 != "\r" && $0 != "\n" && $0 != "\r\n" }
+        let arguments = text[command.endIndex...]
+        let name = arguments.split { $0 == " " || $0 == "\t" || $0 == "\r" }.first.map(String.init) ?? ""
         switch command {
-        case "ifdef": conditions.append(defines[name] != nil)
-        case "ifndef": conditions.append(defines[name] == nil)
+        case "ifdef": conditions.append(isDefined(name))
+        case "ifndef": conditions.append(!isDefined(name))
         case "ifexp": conditions.append(true)
         case "else": if let last = conditions.popLast() { conditions.append(!last) }
         case "endif": _ = conditions.popLast()
         case _ where isSkipping: break
-        case _ where command.hasPrefix("trydef") && defines[name] != nil: break
-        case "define", "redefine", "trydef", "trydefine", "def", "redef":
-            let value = parts.count > 2 ? parts[2] : ""
-            defines[name] = String(value.drop { $0 == " " || $0 == "\t" }.prefix { $0 != "\r" })
-        case "undef": defines[name] = nil
-        case "substdef", "substdefs":
-            // "!NAME!value!g": the first character is the separator.
-            let rule = text.drop { $0 != "\"" }.dropFirst().prefix { $0 != "\"" }
-            guard let separator = rule.first else { return }
-            let fields = rule.dropFirst().split(separator: separator, omittingEmptySubsequences: false)
-            guard fields.count >= 2 else { return }
-            defines[String(fields[0])] = command == "substdefs" ? "\"\(fields[1])\"" : String(fields[1])
-        default: break
+        default: definitions.take(command, arguments)
         }
     }
 
-    private static func isWordByte(_ byte: UInt8) -> Bool {
+    /// Kamailio defines MOD_… for each module that is loaded.
+    private func isDefined(_ name: String) -> Bool {
+        guard definitions[name] == nil else { return true }
+        guard name.hasPrefix("MOD_") else { return false }
+        let module = name.dropFirst(4)
+        return tokens.indices.contains { index in
+            guard tokens[index].text == "loadmodule" || tokens[index].text == "loadmodulex" else { return false }
+            let file = tokens[(index + 1)...].prefix(2).first { $0.text != "(" }?.text.split(separator: "/").last
+            return file == module || file == module + ".so"
+        }
+    }
+
+    fileprivate static func isWordByte(_ byte: UInt8) -> Bool {
         byte >= 0x30 && byte <= 0x39 || (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7A || byte == 0x5F || byte == 0x2E
     }
+}
+
+extension KamailioLexer {
+    /// The bytes of a text, and how far they are read.
+    fileprivate struct Source {
+        private let bytes: [UInt8]
+        private var position = 0
+        private(set) var line = 1
+
+        init(_ text: String) { bytes = Array(text.utf8) }
+
+        private func at(_ index: Int) -> UInt8? { index < bytes.count ? bytes[index] : nil }
+
+        var byte: UInt8? { at(position) }
+        var next: UInt8? { at(position + 1) }
+
+        /// Whether `!!` begins a directive, and is not twice "not".
+        var isDirective: Bool {
+            let begin = min(position + 2, bytes.count)
+            let name = String(
+                decoding: bytes[begin...].prefix { $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A }, as: UTF8.self)
+            return KamailioLexer.directives.contains(name)
+        }
+
+        mutating func skip() {
+            if byte == UInt8(ascii: "\n") { line += 1 }
+            position += 1
+        }
+
+        mutating func skipLine() {
+            position = bytes[position...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
+        }
+
+        mutating func skipComment() {
+            position += 2
+            while position < bytes.count, !(byte == UInt8(ascii: "*") && next == UInt8(ascii: "/")) { skip() }
+            position += 2
+        }
+
+        /// The rest of the line behind `#!`, and the lines that follow a backslash.
+        mutating func directive() -> String {
+            var text: [UInt8] = []
+            position += 2
+            while let byte, byte != UInt8(ascii: "\n") {
+                let isContinued = byte == UInt8(ascii: "\\") && next == UInt8(ascii: "\n")
+                text.append(isContinued ? UInt8(ascii: " ") : byte)
+                skip()
+                if isContinued { skip() }
+            }
+            return String(decoding: text, as: UTF8.self)
+        }
+
+        mutating func string() -> String {
+            let quote = byte
+            var text: [UInt8] = []
+            skip()
+            while let byte, byte != quote {
+                if byte == UInt8(ascii: "\\"), next != nil { skip() }
+                if let byte = self.byte { text.append(byte) }
+                skip()
+            }
+            skip()
+            return String(decoding: text, as: UTF8.self)
+        }
+
+        mutating func word() -> String {
+            let end = bytes[position...].firstIndex { !KamailioLexer.isWordByte($0) } ?? bytes.count
+            defer { position = end }
+            return String(decoding: bytes[position..<end], as: UTF8.self)
+        }
+    }
+
+    fileprivate static let directives: Set<String> = [
+        "ifdef", "ifndef", "ifexp", "else", "endif", "define", "redefine", "def", "redef", "trydef", "trydefine",
+        "undef", "undefine", "defenv", "defenvs", "trydefenv", "trydefenvs", "subst", "substdef", "substdefs",
+    ]
 }
