@@ -66,6 +66,13 @@ import Testing
         #expect(configuration.parameters.isEmpty)
     }
 
+    @Test func `has no statements in its strings`() {
+        let text = "event_route[\"request_route\"] {\n$rU = \"drop\";\nif ($rU == \"exit\") { exit; }\n}\n"
+        let configuration = KamailioConfiguration(text + "loadmodule \"tm.so\"\n", file: "k.cfg") { _ in nil }
+        #expect(configuration.routes["event_route[request_route]"] == [.blockBegins, .leaves, .blockEnds])
+        #expect(configuration.modules.map(\.name) == ["tm"])
+    }
+
     @Test(.timeLimit(.minutes(1))) func `that includes itself many times comes to an end`() {
         let text = String(repeating: "include_file \"k.cfg\"\n", count: 80)
         var reads = 0

@@ -76,17 +76,18 @@ public struct KamailioConfiguration {
         while index < tokens.count {
             let token = tokens[index]
             defer { index += 1 }
+            if token.isString { continue }
             if let name = route {
                 switch token.text {
-                case "{" where !token.isString:
+                case "{":
                     depth += 1
                     if depth > 1 { routes[name, default: []].append(.blockBegins) }
-                case "}" where !token.isString:
+                case "}":
                     depth -= 1
                     if depth > 0 { routes[name, default: []].append(.blockEnds) } else { route = nil }
                 case "exit", "drop": routes[name, default: []].append(.leaves)
                 default:
-                    guard !token.isString, token.isWord, text(1) == "(", !Self.words.contains(token.text) else { break }
+                    guard token.isWord, text(1) == "(", !Self.words.contains(token.text) else { break }
                     let arguments = Self.arguments(tokens, from: index + 2)
                     routes[name, default: []].append(.call(name: token.text, arguments: arguments, token.location))
                 }
