@@ -42,24 +42,32 @@ static int is_taken(const struct pushwake__call *call)
 static int look(const void *data)
 {
 	struct pushwake__call *call = (struct pushwake__call *) data;
-	int is_alone, is_needed, is_given_up;
+	int is_alone, is_needed, is_given_up, is_last;
 
 	ao2_lock(call);
+	/* ORDER: whoever asks for a look from now on gets one of its own. */
+	call->is_looked_at = 0;
 	is_alone = !call->ended && !call->runs;
 	is_needed = pushwake__legs_queued(call);
 	is_given_up = call->given_up;
 	ao2_unlock(call);
 	if (is_alone && (is_needed || is_given_up) && !pushwake__legs_live(call)) {
 		if (!is_needed && !is_taken(call)) {
-			return AGAIN_MS; /* it may ring somebody else meanwhile, who decides what phones hear */
+			/* it may ring somebody else meanwhile, who decides what phones hear */
+			ao2_lock(call);
+			is_last = !call->is_looked_at;
+			call->is_looked_at = 1;
+			ao2_unlock(call);
+			if (is_last) {
+				return AGAIN_MS;
+			}
+			ao2_ref(call, -1);
+			return 0;
 		}
 		ast_debug(1, "The dialplan waits no more for phones of '%s'\n", call->aor);
 		pushwake__call_end(call, PUSHWAKE_CALL_FAILED, call->answer ? call->answer : 480, "");
 		pushwake__legs_refuse_queued(call);
 	}
-	ao2_lock(call);
-	call->is_looked_at = 0;
-	ao2_unlock(call);
 	ao2_ref(call, -1);
 	return 0;
 }

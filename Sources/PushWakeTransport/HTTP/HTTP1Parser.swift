@@ -248,7 +248,8 @@ struct HTTP1Parser {
             return .chunks
         }
         if let text = message["content-length"] {
-            guard let length = Int(text), length >= 0 else { throw .malformed }
+            // Digits alone (RFC 9110, 8.6): what another reader takes for no length would end elsewhere for it.
+            guard let length = Int(text), text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { throw .malformed }
             // Two lengths would let a server's answer to one request stand for the next one's (RFC 9112, 6.3).
             guard message.headers.allSatisfy({ $0.name != "content-length" || $0.value == text }) else {
                 throw .malformed

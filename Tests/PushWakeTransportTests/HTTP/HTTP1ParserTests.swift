@@ -38,6 +38,8 @@ import Testing
     @Test(arguments: [
         "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "HTTP/1.1 200 OK\r\n: empty\r\n\r\n",
         "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ncontent-length: +1\r\n\r\na",
+        "HTTP/1.1 200 OK\r\ncontent-length: -0\r\n\r\n",
         "HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999\r\n\r\n",
         "HTTP/1.1 200 OK\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\nabcd",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\n",

@@ -161,7 +161,7 @@ def test_a_verdict_of_a_later_release_is_none_and_is_said_once(make_asterisk, ph
             desk.answer(desk.expect_request("INVITE"))
             call.expect(200)
             call.end()
-        assert asterisk.log().count('"0,said: UNAVAILABLE"') == 2
+        wait_until("both calls have gone on", lambda: asterisk.log().count('"0,said: UNAVAILABLE"') == 2)
         assert asterisk.log().count("goes on without push: engine unavailable: the engine is of a later release (verdict 7)") == 1
     finally:
         later.stop()

@@ -124,7 +124,7 @@ def test_a_bad_key_in_place_of_a_bad_key_is_not_called_read(make_engine, simulat
     good = pathlib.Path(made["apns_key"]).read_bytes()
     key.write_bytes(good)
     engine = make_engine(apns_key=key, apns_key_id=made["apns_key_id"], apns_team_id=made["apns_team_id"])
-    key.write_bytes(b"")
+    key.write_bytes(b"no key")
     wait_until("the log names it", lambda: f"{key} holds no private key" in engine.text())
     key.write_bytes(b"no key either")
     notice = wait_until("the log has another line", lambda: [line for line in engine.text().splitlines() if " notice " in line])
