@@ -66,6 +66,13 @@ import Testing
         #expect(configuration.parameters.isEmpty)
     }
 
+    @Test func `does not grow by its rules without end`() {
+        let long = String(repeating: "a", count: 60_000)
+        let text = "#!subst \"/a/\(long)/g\"\nmodparam(\"pushwake\", \"wake_timeout\", \"\(long)\")"
+        let configuration = KamailioConfiguration(text, file: "k.cfg") { _ in nil }
+        #expect(configuration.parameters.map(\.value.utf8.count) == [60_000])
+    }
+
     @Test func `has no statements in its strings`() {
         let text = "event_route[\"request_route\"] {\n$rU = \"drop\";\nif ($rU == \"exit\") { exit; }\n}\n"
         let configuration = KamailioConfiguration(text + "loadmodule \"tm.so\"\n", file: "k.cfg") { _ in nil }

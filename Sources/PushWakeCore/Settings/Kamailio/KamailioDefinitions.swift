@@ -8,12 +8,14 @@ struct KamailioDefinitions {
         let replacement: [UInt8]
         let isForAll: Bool
 
-        func applied(to text: [UInt8]) -> [UInt8] {
+        /// The text as it is when it would become longer than `longest`.
+        func applied(to text: [UInt8], longest: Int) -> [UInt8] {
             var result: [UInt8] = []
             var position = 0
             var isDone = false
             while position < text.count {
                 if !isDone, text[position...].starts(with: pattern) {
+                    guard result.count + replacement.count <= longest else { return text }
                     result += replacement
                     position += pattern.count
                     isDone = !isForAll
@@ -85,8 +87,8 @@ struct KamailioDefinitions {
     func replaced(in string: String) -> String {
         guard !substitutions.isEmpty else { return string }
         var bytes = Array(string.utf8)
-        for substitution in substitutions where bytes.count < Self.longestString {
-            bytes = substitution.applied(to: bytes)
+        for substitution in substitutions {
+            bytes = substitution.applied(to: bytes, longest: Self.longestString)
         }
         return String(decoding: bytes, as: UTF8.self)
     }
