@@ -470,7 +470,7 @@ typedef struct pushwake_wake_request {
     pushwake_str from_display; /* as in the From header, quotes included or not */
     pushwake_str to_uri;
     pushwake_str content_type;
-    pushwake_str text;         /* body of a MESSAGE */
+    pushwake_str text;         /* body of a MESSAGE as it came, in the charset of content_type */
     pushwake_contact *contacts;
     size_t contact_count;
     size_t contact_size;       /* sizeof(pushwake_contact), as the host knows it */

@@ -34,8 +34,8 @@ enum AGICommand: Equatable {
 
     /// Reads a FastAGI request: the path names the command, the query or the arguments of AGI() fill it in
     /// (`agi://host/wake?aor=100&timeout=40`, or `AGI(agi://host/wake,100,40)`). A path that names none leaves it to the
-    /// arguments, as a script does (`AGI(agi://host,wake,100,40)`, `AGI(agi://host/pushwake.agi,wake,100,40)`). With `pjsip_call_id` the channel need not
-    /// be asked for it.
+    /// arguments, as a script does (`AGI(agi://host,wake,100,40)`, `AGI(agi://host/pushwake.agi,wake,100,40)`). With
+    /// `pjsip_call_id` the channel need not be asked for it.
     init(request: String, arguments: [String]) throws(Mistake) {
         let path = request.firstRange(of: "://").map { String(request[$0.upperBound...]) } ?? request
         let script = path.firstIndex(of: "/").map { path[path.index(after: $0)...] } ?? ""
