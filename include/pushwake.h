@@ -346,6 +346,13 @@ int pushwake_register_check(pushwake_register_result *out, pushwake_client *clie
 int pushwake_register_leaves(pushwake_register_result *out, pushwake_client *client,
                              const pushwake_register_request *request);
 
+/* Whether a REGISTER may say something about push, or is of a user who may have a push
+ * binding or a request that waits. 0: nothing is to be stored and nobody to be told, so
+ * do not call pushwake_register(), which would only say so: most phones of many a PBX
+ * have no push. Call it after the registrar saved, so that whoever begins to wait finds
+ * the contact there. Does not ask the engine and never waits, as pushwake_may_wake(). */
+int pushwake_register_concerns(pushwake_client *client, const pushwake_register_request *request);
+
 /* Call it after the registrar saved. Stores, replaces or removes the bindings, and
  * tells those who wait for this AoR that it has registered. PUSHWAKE_ERR_UNAVAILABLE
  * and PUSHWAKE_ERR_TIMEOUT: the binding may not be stored, so send no Feature-Caps. */

@@ -21,7 +21,9 @@ public func fuzzRegister(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 private func header(_ name: String, _ value: Span<UInt8>) {
     var reader = RegistrationReader()
     reader.header(name: name.utf8.span, value: value)
-    check(reader.finish())
+    let registration = reader.finish()
+    check(registration)
+    if !RegistrationReader.mayConcernPush(name: name.utf8.span, value: value) { checkSilence(of: registration) }
 }
 
 /// The URI parameters of one Contact: most inputs get past the brackets this way.
@@ -30,6 +32,17 @@ private func parameters(_ value: Span<UInt8>) {
     value.append(to: &contact)
     contact.append(UInt8(ascii: ">"))
     header("Contact", contact.span)
+}
+
+/// Nobody reads it, so nothing may be lost.
+private func checkSilence(of registration: Registration) {
+    let isSilent =
+        registration.contacts.allSatisfy { $0.push == .none } && !registration.unbinds
+        && !registration.isPushedUpstream && registration.upstream == UpstreamAccount()
+    // Contacts beyond the most are a problem of no phone with push.
+    guard isSilent, registration.problems.allSatisfy({ $0.code == .tooManyContacts }) else {
+        fatalError("not read: \(registration)")
+    }
 }
 
 /// What a request is built from must be safe to put into it.

@@ -84,6 +84,8 @@ private func register(
         handle.problems.publish([result.problems], &result.problem_list, &result.problem_count)
         return 0
     }
+    // What it leaves is PUSHWAKE_REGISTER_PLAIN.
+    guard concernsEngine(request, handle) else { return 0 }
     put(request, as: .register, into: handle.client, host: handle.host)
     do throws(ClientError) {
         let reply = try handle.client.call()
@@ -93,6 +95,25 @@ private func register(
         return 0
     } catch {
         return handle.status(of: error)
+    }
+}
+
+@_cdecl("pushwake_register_concerns") @implementation
+public func pushwake_register_concerns(
+    _ client: OpaquePointer!, _ request: UnsafePointer<pushwake_register_request>!
+) -> CInt {
+    guard let request = complete(request), let handle = asking(client) else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    return concernsEngine(request, handle) ? 1 : 0
+}
+
+private func concernsEngine(_ request: pushwake_register_request, _ handle: ClientHandle) -> Bool {
+    guard request.account.isEmpty, request.aor.bytes.span.isText,
+        !handle.client.mayHaveBindings(request.aor.bytes.span)
+    else { return true }
+    return UnsafeBufferPointer(start: request.headers, count: request.header_count).contains {
+        RegistrationReader.mayConcernPush(name: $0.name.bytes.span, value: $0.value.bytes.span)
     }
 }
 
@@ -119,7 +140,8 @@ private func answer(
     _ request: UnsafePointer<pushwake_register_request>?,
     _ question: (pushwake_register_request, ClientHandle, inout pushwake_register_result) -> CInt
 ) -> CInt {
-    guard let out, let request = complete(out, request), let handle = asking(client) else {
+    guard let out, out.pointee.size >= smallestResult, let request = complete(request), let handle = asking(client)
+    else {
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
     handle.arena.clear()
@@ -135,10 +157,8 @@ private let smallestRequest = 64
 private let smallestResult = 88
 
 /// The request with all fields that this release knows; nil when it cannot be one.
-private func complete(
-    _ out: UnsafeMutablePointer<pushwake_register_result>, _ request: UnsafePointer<pushwake_register_request>?
-) -> pushwake_register_request? {
-    guard let request, out.pointee.size >= smallestResult,
+private func complete(_ request: UnsafePointer<pushwake_register_request>?) -> pushwake_register_request? {
+    guard let request,
         let whole = whole(
             request, size: request.pointee.size, smallest: smallestRequest, empty: pushwake_register_request()),
         whole.headers != nil || whole.header_count == 0

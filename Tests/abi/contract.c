@@ -186,6 +186,9 @@ static void check_register(pushwake_client *client)
     INVALID(pushwake_register(NULL, client, &request));
     INVALID(pushwake_register(&result, NULL, &request));
     INVALID(pushwake_register(&result, client, NULL));
+    INVALID(pushwake_register_concerns(NULL, &request));
+    INVALID(pushwake_register_concerns(client, NULL));
+    CHECK(pushwake_register_concerns(client, &request) == 1); /* no engine has said who has bindings */
     INVALID(pushwake_register_leaves(NULL, client, &request));
     INVALID(pushwake_register_leaves(&result, NULL, &request));
     INVALID(pushwake_register_leaves(&result, client, NULL));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * users.c - pushwake_may_wake() with files that no engine has written.
+ * users.c - pushwake_may_wake() and REGISTERs with files that no engine has written.
  *
  * Usage: users LIBRARY. Says what a look costs; exits 1 when a file that cannot
  * be believed is, or when a look leaves something open. */
@@ -41,6 +41,8 @@ static int failures;
     } while (0)
 
 static int (*may_wake)(pushwake_client *, pushwake_str);
+static int (*register_concerns)(pushwake_client *, const pushwake_register_request *);
+static int (*store)(pushwake_register_result *, pushwake_client *, const pushwake_register_request *);
 static char socket_path[64], file_path[80], new_path[80];
 
 static pushwake_str text(const char *characters)
@@ -139,6 +141,53 @@ static void check_content(pushwake_client *client)
     unlink(file_path);
 }
 
+/* REGISTERs of a user without bindings, while no engine could be asked. */
+static void check_registers(pushwake_client *client)
+{
+    static const struct {
+        const char *name, *value;
+        int concerns;
+    } headers[] = {
+        { "Contact", "<sip:alice@192.0.2.1>;+sip.instance=\"<urn:uuid:f81d4fae>\";reg-id=1;expires=60", 0 },
+        { "m", "\"A, B\" <sip:alice@192.0.2.1;transport=tcp;ob>, sip:alice@192.0.2.2;q=0.5", 0 },
+        { "Expires", "0", 0 },
+        { "X-MPUSH", "token=00aa11bb", 1 },
+        { "Feature-Caps", "*;+sip.pns=\"apns\"", 1 },
+        { "Contact", "<sip:alice@192.0.2.1;pn-provider=apns;pn-param=T.com.example.voip;pn-prid=00aa11bb>", 1 },
+        { "Contact", "<sip:alice@192.0.2.1;PN-Provider>", 1 },
+        { "Contact", "sip:alice@192.0.2.1;app-id=com.example", 1 },
+        { "Contact", "<sip:alice@192.0.2.1>, <sip:alice@192.0.2.2;push-token-id=1>", 1 },
+        { "Contact", "*", 1 },
+        { "Contact", "<sip:alice@192.0.2.1", 1 },
+        { "Contact", "<sip:alice@192.0.2.1;\r\n pn-provider>", 1 },
+    };
+    static uint64_t words[WORDS];
+    pushwake_register_request request = PUSHWAKE_REGISTER_REQUEST_INIT;
+    fill(words, 0);
+    put(words, WORDS * 8);
+    CHECK(settled(client, 0) == 0);
+    request.aor = text("alice");
+    request.call_id = text("1@192.0.2.1");
+    request.header_count = 1;
+    for (size_t index = 0; index < sizeof(headers) / sizeof(*headers); index++) {
+        pushwake_header header = { text(headers[index].name), text(headers[index].value) };
+        pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
+        request.headers = &header;
+        CHECK(register_concerns(client, &request) == headers[index].concerns);
+        CHECK(store(&result, client, &request) == (headers[index].concerns ? PUSHWAKE_ERR_UNAVAILABLE : PUSHWAKE_OK));
+        CHECK(result.outcome == PUSHWAKE_REGISTER_PLAIN);
+    }
+    request.account = text("of a gateway");
+    request.header_count = 0;
+    CHECK(register_concerns(client, &request) == 1);
+    fill(words, UINT64_MAX);
+    put(words, WORDS * 8);
+    CHECK(settled(client, 1) == 1);
+    request.account = text("");
+    CHECK(register_concerns(client, &request) == 1);
+    unlink(file_path);
+}
+
 /* A client that was made, and has looked, before the fork. */
 static void check_workers(pushwake_client *client)
 {
@@ -219,14 +268,17 @@ int main(int argc, char **argv)
     *(void **)&client_new = dlsym(library, "pushwake_client_new");
     *(void **)&client_free = dlsym(library, "pushwake_client_free");
     *(void **)&may_wake = dlsym(library, "pushwake_may_wake");
+    *(void **)&register_concerns = dlsym(library, "pushwake_register_concerns");
+    *(void **)&store = dlsym(library, "pushwake_register");
     if (settings_new(&settings) != 0 || settings_set(settings, text("engine_socket"), text(socket_path)) != 0
-        || client_new(&client, settings) != 0 || may_wake == NULL) {
+        || client_new(&client, settings) != 0 || may_wake == NULL || register_concerns == NULL || store == NULL) {
         fprintf(stderr, "users-check: no client\n");
         return 1;
     }
     before = descriptors();
     CHECK(may_wake(client, text("alice")) == 1);
     check_content(client);
+    check_registers(client);
     check_workers(client);
     missing = time_looks(client, 1);
     fill(words, 0);

@@ -253,10 +253,14 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 	if (!client) {
 		return;
 	}
+	pushwake__request_fill(&message, request);
+	/* ORDER: the registrar has it, so that whoever begins to wait for this user finds it there. */
+	if (!pushwake_register_concerns(client, &message)) {
+		return;
+	}
 	pushwake__questions_await(request->aor);
 	pushwake__contacts_get(&contacts, request->aor);
 	keep_saved(&contacts, request);
-	pushwake__request_fill(&message, request);
 	for (index = 0; index < MIN(AST_VECTOR_SIZE(&contacts), ARRAY_LEN(asked)); index++) {
 		const struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(&contacts, index);
 

@@ -210,6 +210,14 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 		}
 		return saved;
 	}
+	r->request.domain = pw_in(table);
+	/* ORDER: the registrar has it, so that whoever begins to wait for this user finds it there */
+	if(pushwake_register_concerns(pw_client, &r->request) == 0) {
+		if(!(flags & PW_SAVE_NO_REPLY)) {
+			reply_success(msg);
+		}
+		return saved;
+	}
 	if(pw_contacts_get(&contacts, table, &r->aor) == 0) {
 		pw_contacts_keep(&contacts, &r->callid, (int)r->request.cseq);
 	}
@@ -217,7 +225,6 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 		pw_flow_print(contacts.v[i].flow, &msg->rcv);
 	}
 	asked = pw_contacts_describe(&contacts);
-	r->request.domain = pw_in(table);
 	r->request.contacts = asked;
 	r->request.contact_count = asked != NULL ? (size_t)contacts.n : 0;
 	status = store_binding(msg, table, r, &result, warned);

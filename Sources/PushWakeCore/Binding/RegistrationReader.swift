@@ -334,4 +334,40 @@ extension RegistrationReader {
 extension RegistrationReader {
     /// Whether a header of this name tells this reader anything.
     public static func reads(_ name: Span<UInt8>) -> Bool { HeaderName(name) != nil }
+
+    /// Whether a header may say something about push, or have something wrong with it. Where it is false for all headers of
+    /// a REGISTER, what `finish` gives has no push, no account, and no problem but that of too many contacts: it need not be
+    /// read. Makes no texts.
+    public static func mayConcernPush(name: Span<UInt8>, value: Span<UInt8>) -> Bool {
+        switch HeaderName(name) {
+        case nil, .expires, .to, .from, .callID, .cseq, .userAgent: false
+        case .contact: value.count > SIPLimits.longestHeader || value.hasControls() || namesPush(value)
+        case .featureCaps, .xMPush, .xPIID, .upperServer, .upperServerDomain, .upperProxy: true
+        }
+    }
+
+    private static func namesPush(_ value: Span<UInt8>) -> Bool {
+        var contacts = ContactCursor(value)
+        do throws(ContactCursor.Failure) {
+            while let element = try contacts.next() {
+                guard !element.isWildcard, !element.isBroken else { return true }
+                let uri = SIPURI(value, in: element.uri)
+                if namesPush(value, in: uri.parameters, of: .uri) { return true }
+                if namesPush(value, in: element.parameters, of: .header) { return true }
+            }
+            return false
+        } catch {
+            return true
+        }
+    }
+
+    private static func namesPush(_ value: Span<UInt8>, in range: Range<Int>, of place: ParameterCursor.Place) -> Bool {
+        var parameters = ParameterCursor(value, in: range, of: place)
+        while let parameter = parameters.next() {
+            // A value that nobody would send may be an instance that is too long.
+            if parameter.value.count > SIPLimits.longestName { return true }
+            if PushParameterName.isAboutPush(value.part(parameter.name)) { return true }
+        }
+        return false
+    }
 }

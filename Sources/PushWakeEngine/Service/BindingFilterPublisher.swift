@@ -48,6 +48,9 @@ final class BindingFilterPublisher {
     private var removals = 0
     private var retryAt = Int64.min
 
+    /// Users who may not be left out although the store has no bindings of theirs.
+    var further: () -> [String] = { [] }
+
     /// Makes nothing yet. Without a `share` the store is in this process.
     init(
         path: String, store: any BindingStore, share: StoreShare?, loop: Loop, log: EngineLog,
@@ -86,7 +89,7 @@ final class BindingFilterPublisher {
         !filling.file.words.isNamed(path) && FileStamp(Directory.parent(of: path)) != nil
     }
 
-    /// A binding of this user is about to be stored.
+    /// A binding of this user is about to be stored, or a request for him to be held.
     func insert(_ aor: String) {
         current?.insert(aor)
         next?.insert(aor)
@@ -145,7 +148,8 @@ final class BindingFilterPublisher {
     }
 
     private func publish() {
-        guard let next else { return }
+        guard var next else { return }
+        for aor in further() { next.insert(aor) }
         next.file.state = .inUse
         do throws(SystemError) {
             try SharedWords.rename(newPath, to: path)

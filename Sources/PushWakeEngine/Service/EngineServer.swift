@@ -94,6 +94,9 @@ public final class EngineServer {
         HeapReserve.fill()
         // ORDER: before the filter finds that we are alone, and what another engine left begins to wait.
         groups = (store as? BufferedStore).map { GroupWriter($0, core) }
+        // Whichever of the user's phones registers, a request that waits for one must hear of it.
+        core.calls.onAdd = { [weak filter] in filter?.insert($0) }
+        filter?.further = { [weak core] in core?.calls.users ?? [] }
         filter?.start()
         shared?.start()
         openFastAGI(settings)

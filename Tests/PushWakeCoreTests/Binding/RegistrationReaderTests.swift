@@ -22,6 +22,11 @@ import Testing
         #expect(registration.bindings.isEmpty)
     }
 
+    @Test(arguments: Fixture.names)
+    func `that says nothing about push is known without being read`(name: String) {
+        #expect(Fixture.mayConcernPush(Fixture.bytes(name)) == (name != "plain"))
+    }
+
     @Test func `with Apple's parameters binds team, bundle, service and device`() {
         let registration = Fixture.registration("rfc8599-apns")
         #expect(

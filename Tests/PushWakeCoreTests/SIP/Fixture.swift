@@ -41,6 +41,14 @@ enum Fixture {
         return reader.finish()
     }
 
+    /// Whether a header of a whole message may concern push.
+    static func mayConcernPush(_ bytes: [UInt8]) -> Bool {
+        SIPMessage(bytes.span)?.headers.contains { header in
+            RegistrationReader.mayConcernPush(
+                name: bytes.span.extracting(header.name), value: bytes.span.extracting(header.value))
+        } ?? false
+    }
+
     /// What the reader says of single headers.
     static func registration(of headers: (String, String)...) -> Registration {
         var reader = RegistrationReader()

@@ -72,6 +72,15 @@ private final class FilterBench {
         #expect(!bench.mayHold("carol"))
     }
 
+    @Test func `leaves out nobody whose request waits, bindings or not`() throws {
+        let file = try FilterFile()
+        let bench = try FilterBench(file, MemoryStore())
+        bench.publisher.further = { ["dave"] }
+        bench.publisher.start()
+        bench.publisher.insert("erin")
+        #expect(bench.mayHold("dave") && bench.mayHold("erin") && !bench.mayHold("carol"))
+    }
+
     @Test func `keeps a user whose bindings have gone: that costs a question and no call`() throws {
         let bench = try FilterBench(FilterFile(), MemoryStore())
         bench.publisher.start()

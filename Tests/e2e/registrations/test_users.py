@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who has no push bindings is known without asking the engine: the library and real engines, no PBX."""
+"""Who has no push bindings is known without asking the engine: the library and real engines, and at last a Kamailio."""
 
 import ctypes
 import os
@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from phones import apns_token
+from phones import apns_token, rfc8599_fcm
 from servers import LIBRARY, Engine, wait_until
 
 
@@ -133,3 +133,23 @@ def test_a_file_that_fills_up_is_left_for_a_larger_one_while_phones_register(tmp
             assert other.may_wake(f"user{users}") == 1, users
     assert all(asker.may_wake(f"user{user}") == 1 for asker in (client, other) for user in range(users + 1))
     assert sum(other.may_wake(f"nobody{user}") for user in range(10_000)) < 100
+
+
+def test_the_engine_hears_of_phones_without_push_only_where_the_user_has_others(make_kamailio, wire, simulator):
+    kamailio = make_kamailio().start().wait_engine()
+    client = Client(kamailio.directory / "engine.sock")
+    wait_until("the file is found", lambda: client.may_wake("both") == 0)
+    desk = wire.phone(kamailio, "both")
+    desk.register()
+    desk.register()
+    assert kamailio.counter("registers") == 0
+    mobile = wire.phone(kamailio, "both", "udp", rfc8599_fcm())
+    mobile.register()
+    desk.unregister()
+    assert kamailio.counter("registers") == 2
+    mobile.sleep()
+    wire.call(kamailio, "both")
+    simulator.wait_push(mobile.push.token)
+    desk.answers["INVITE"] = (180,)
+    desk.register()
+    desk.wait_request("INVITE")

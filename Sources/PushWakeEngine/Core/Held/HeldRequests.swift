@@ -18,6 +18,8 @@ final class HeldRequests {
     /// In the order in which they end: when each may be forgotten.
     private var ended = RingBuffer<(at: Int64, request: HeldRequest)>()
     private let most: Int
+    /// Is told of each user who has a request.
+    var onAdd: ((String) -> Void)?
     /// Requests that were over and had to make room.
     private(set) var forgottenEarly = 0
 
@@ -36,6 +38,9 @@ final class HeldRequests {
     /// Requests for one user, the oldest first.
     func requests(for aor: String) -> [HeldRequest] { byUser[UserKey(aor)] ?? [] }
 
+    /// Who has requests.
+    var users: [String] { byUser.values.compactMap(\.first?.aor) }
+
     /// The pushes that a request shares with its forks.
     func pushes(of key: WakeKey) -> RequestPushes {
         // Found and added with one look.
@@ -45,6 +50,7 @@ final class HeldRequests {
     private static func kept(_ pushes: inout RequestPushes) -> RequestPushes { pushes }
 
     func add(_ request: HeldRequest) {
+        onAdd?(request.aor)
         if let old = requests.updateValue(request, forKey: request.id) { remove(old) }
         byUser[UserKey(request.aor), default: []].append(request)
         request.pushes.live += 1
