@@ -21,8 +21,6 @@ from call_servers import make_keys, wait_until
 
 OUT = bench.BENCH / "instructions"
 PACE = 50
-# For so many seconds a new engine keeps who registers, for hosts that still have to tell it what they hold.
-EARLY = 10
 
 
 class CountedEngine(bench_engine.Engine):
@@ -70,7 +68,7 @@ def main(count):
             try:
                 engine.register(range(count))
                 engine.push(range(200))
-                time.sleep(EARLY)
+                time.sleep(bench_engine.EARLY)
                 print(f"the engine's instructions per request, {count:,} of each; paced: {PACE} a second")
                 engine.count("new", lambda: engine.register(new), count)
                 engine.register(new, 2)
