@@ -92,6 +92,7 @@ function-order: ## write anew in which order the library's functions stand (need
 	@PUSHWAKE_SYMBOLS=1 $(MAKE) --no-print-directory build
 	$(PYTHON) scripts/bench/function_order.py $(STAGE)/lib/libpushwake.so.1 > .build/functions.order
 	@mv .build/functions.order Sources/PushWakeABI/functions.order
+	@rm -f $(DIST)/release/libPushWakeABI.so
 
 build-kamailio: ## Kamailio's module alone (needs build-swift)
 	@mkdir -p $(STAGE)/lib/kamailio
