@@ -71,8 +71,8 @@ struct RegisterBacklog<Entry> {
 
     private let most: Int
     private var users: [UserKey: [Taken]] = [:]
-    /// Users who may have some.
-    private var queue = RingBuffer<String>()
+    /// Users who may have some; who has come twice waits at the first place.
+    private(set) var queue = RingBuffer<String>()
     private var lastNumber: UInt64 = 0
     private(set) var count = 0
     /// Those for which there was no room.
@@ -124,5 +124,13 @@ struct RegisterBacklog<Entry> {
         if line.isEmpty { queue.append(taken.aor) }
         line.insert(taken, at: line.firstIndex { $0.number > taken.number } ?? line.endIndex)
         users[user] = line
+        if queue.count > 2 * users.count + 16 { clearQueue() }
+    }
+
+    /// Takes out the places of users who went out of turn.
+    private mutating func clearQueue() {
+        let users = users
+        var seen: Set<UserKey> = []
+        _ = queue.removeAll { users[UserKey($0)] == nil || !seen.insert(UserKey($0)).inserted }
     }
 }
