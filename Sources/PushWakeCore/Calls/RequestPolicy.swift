@@ -46,7 +46,7 @@ public struct RequestPolicy: Sendable {
         }
         if request.isNonUrgent { return .nobody("the request is non-urgent") }
         if request.isForChatService { return .nobody("the request is for the chat service, not for its user") }
-        if request.method == "CANCEL", let ending = request.ending { return .ends(ending) }
+        if request.method == "CANCEL", let end = request.end { return .ends(end) }
         if Self.neverWakes(request.method) { return .nobody("\(request.method) wakes no phone") }
         if let reason = reasonToWakeNobody(for: request, hasPURR: hasPURR) { return .nobody(reason) }
         if !request.isInDialog, !methods.contains(request.method) {
@@ -101,7 +101,7 @@ public enum RequestDecision: Equatable, Sendable {
     /// They are pushed with this event, and the request is held for at most so many seconds.
     case wakes(PushEvent, PushOccasion = .usual, holdSeconds: Int64)
     /// Those that were pushed for the call and have not come hear how it ended.
-    case ends(CallEnding)
+    case ends(CallEnd)
     /// Nothing, and why: the request goes to whoever is awake.
     case nobody(String)
 }

@@ -149,14 +149,14 @@ private let rows: [PolicyRow] = [
     .init(method: "CANCEL", settings: all, decision: .nobody("CANCEL wakes no phone")),
     .init(method: "CANCEL", place: .insideWithPURR, settings: all, decision: .nobody("CANCEL wakes no phone")),
     // The end of a call
-    .init(method: "CANCEL", headers: ["Reason: SIP;cause=200"], decision: .ends(.acceptedElsewhere)),
-    .init(method: "CANCEL", headers: ["Reason: SIP ;cause=600"], decision: .ends(.declinedElsewhere)),
-    .init(method: "CANCEL", headers: ["reason: Q.850;cause=16, SIP;cause=603"], decision: .ends(.declinedElsewhere)),
+    .init(method: "CANCEL", headers: ["Reason: SIP;cause=200"], decision: .ends(.completedElsewhere)),
+    .init(method: "CANCEL", headers: ["Reason: SIP ;cause=600"], decision: .ends(.failed(603))),
+    .init(method: "CANCEL", headers: ["reason: Q.850;cause=16, SIP;cause=603"], decision: .ends(.failed(603))),
     .init(
         method: "CANCEL", headers: ["Reason: SIP;text=\"no, SIP;cause=600 \\\"\";cause=200"],
-        decision: .ends(.acceptedElsewhere)),
-    .init(method: "CANCEL", headers: ["Reason: SIP;cause=487"], decision: .ends(.missed)),
-    .init(method: "CANCEL", headers: ["Reason: Q.850;cause=200"], decision: .ends(.missed)),
+        decision: .ends(.completedElsewhere)),
+    .init(method: "CANCEL", headers: ["Reason: SIP;cause=487"], decision: .ends(.cancelled)),
+    .init(method: "CANCEL", headers: ["Reason: Q.850;cause=200"], decision: .ends(.cancelled)),
 ]
 
 @Suite struct `A request to a user` {
