@@ -39,6 +39,10 @@ public struct IncomingRequest: Equatable, Sendable {
 
     /// Knows nothing but the method.
     public init(method: String) { self.method = method }
+
+    /// The PURR, where it names the phone that the request is for; empty for a new request, which is for the user, whatever
+    /// its URI was copied from (RFC 8599, 6.2.3 speaks of dialogs).
+    public var namingPURR: String { isInDialog || replacesCall ? purr : "" }
 }
 
 extension IncomingRequest {

@@ -39,8 +39,8 @@ public struct RequestPolicy: Sendable {
     }
 
     /// Decides. `hasPURR`: the request carries a PURR, and a device has it; one that is altered, guessed or too old is
-    /// none.
-    public func decision(on request: IncomingRequest, hasPURR: Bool = false) -> RequestDecision {
+    /// none. `wanted`: seconds after which the host gives it up anyway; 0: it does not say.
+    public func decision(on request: IncomingRequest, hasPURR: Bool = false, wanted: Int64 = 0) -> RequestDecision {
         if request.isInDialog && !hasPURR {
             return .nobody("the request is inside a dialog and carries no pn-purr")
         }
@@ -56,7 +56,8 @@ public struct RequestPolicy: Sendable {
                     : "\(request.method) wakes no phone")
         }
         let (event, occasion) = Self.event(of: request)
-        return .wakes(event, occasion, holdSeconds: holdSeconds(request.method))
+        let most = holdSeconds(request.method)
+        return .wakes(event, occasion, holdSeconds: wanted > 0 ? min(wanted, most) : most)
     }
 
     /// Seconds for which a request of this method may be held.

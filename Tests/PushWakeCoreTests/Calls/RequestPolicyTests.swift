@@ -195,4 +195,27 @@ private let rows: [PolicyRow] = [
         #expect(policy.holdSeconds("INVITE") == 40)
         for method in WakingMethods.known where method != "INVITE" { #expect(policy.holdSeconds(method) == 20) }
     }
+
+    @Test(
+        arguments: [("INVITE", 0, 40), ("INVITE", 15, 15), ("INVITE", 90, 40), ("OPTIONS", 30, 20)]
+            as [(String, Int64, Int64)])
+    func `is held no longer than its host waits`(method: String, wanted: Int64, seconds: Int64) throws {
+        var settings = Settings()
+        try settings.set("wake_requests", to: "INVITE, OPTIONS")
+        let decision = RequestPolicy(settings).decision(on: IncomingRequest(method: method), wanted: wanted)
+        guard case .wakes(_, _, holdSeconds: seconds) = decision else {
+            Issue.record("\(decision)")
+            return
+        }
+    }
+
+    @Test func `is for one phone by its PURR inside a dialog, or in place of a call`() {
+        var request = IncomingRequest(method: "INVITE")
+        request.purr = "x"
+        #expect(request.namingPURR.isEmpty)
+        request.replacesCall = true
+        #expect(request.namingPURR == "x")
+        (request.replacesCall, request.isInDialog) = (false, true)
+        #expect(request.namingPURR == "x")
+    }
 }
