@@ -226,17 +226,14 @@ final class ValkeyLink: OutboundStreamOwner {
         stream.flushSoon()
     }
 
-    /// The stream asks again when the kernel takes more.
-    func willSend(on channel: Channel) {
+    func willSend(on channel: Channel) -> Bool {
         var sent = 0
-        while sent < unsent.count {
-            if !channel.hasRoom {
-                let end = channel.flush()
-                if case .failed(let text) = end { return lost(text) }
-                if end == .blocked { break }
-            }
+        while sent < unsent.count, channel.hasRoom {
             let piece = unsent[sent..<min(sent + Self.piece, unsent.count)]
-            guard piece.withUnsafeBytes({ channel.write($0) }) else { return lost("TLS failed") }
+            guard piece.withUnsafeBytes({ channel.write($0) }) else {
+                lost("TLS failed")
+                return false
+            }
             sent += piece.count
         }
         if sent == unsent.count {
@@ -245,6 +242,7 @@ final class ValkeyLink: OutboundStreamOwner {
             unsent.removeFirst(sent)
         }
         if unsent.count > Self.mostUnsent { lost("it reads too slowly") }
+        return !unsent.isEmpty
     }
 
     func receive(from channel: Channel) -> Channel.ReadEnd {
