@@ -166,19 +166,12 @@ struct WakeRequestView {
             engine.put(.fromDisplay, NameAddress.displayName(request.from_display.bytes.span))
         }
         engine.put(.toURI, request.to_uri.bytes.span)
-        putContent(into: engine)
-        if request.media & UInt64(PUSHWAKE_MEDIA_VIDEO) != 0 { engine.put(.video, 1) }
-    }
-
-    /// The body of a MESSAGE is read as one with headers is.
-    private func putContent(into engine: EngineClient) {
-        guard request.event == PUSHWAKE_EVENT_CHAT.rawValue, !request.text.isEmpty else {
-            engine.put(.contentType, request.content_type.bytes.span)
-            return engine.put(.text, request.text.bytes.span)
-        }
-        let content = MessageContent(request.text.bytes.span, contentType: request.content_type.string)
+        let event = UInt8(exactly: request.event).flatMap { PushEvent(rawValue: $0) }
+        let content = MessageContent.shown(
+            of: request.text.bytes.span, contentType: request.content_type.string, event)
         engine.put(.contentType, content.type)
-        engine.put(.text, content.text(in: request.text.bytes.span))
+        engine.put(.text, content.text)
+        if request.media & UInt64(PUSHWAKE_MEDIA_VIDEO) != 0 { engine.put(.video, 1) }
     }
 
     /// Who calls, when the host leaves that to us.
@@ -200,12 +193,11 @@ struct WakeRequestView {
         reader.headers(request.headers, request.header_count)
         reader.body(request.text.bytes.span)
         let read = reader.finish()
-        guard case .wakes(let event, let occasion, let seconds) = policy.decision(on: read, hasPURR: !read.purr.isEmpty)
-        else { return false }
+        let decision = policy.decision(on: read, hasPURR: !read.purr.isEmpty, wanted: Int64(request.ring_seconds))
+        guard case .wakes(let event, let occasion, let seconds) = decision else { return false }
         engine.put(.event, Int64(event.rawValue))
         engine.put(.occasion, Int64(occasion.rawValue))
-        let wanted = Int64(request.ring_seconds)
-        engine.put(.seconds, wanted > 0 ? min(wanted, seconds) : seconds)
+        engine.put(.seconds, seconds)
         engine.put(.callID, read.callID)
         engine.put(.fromURI, read.fromURI)
         engine.put(.fromDisplay, read.fromDisplay)
@@ -214,8 +206,7 @@ struct WakeRequestView {
         if !read.text.isEmpty { engine.put(.text, read.text) }
         if read.offersVideo { engine.put(.video, 1) }
         if read.requiresReliableAnswers { engine.put(.reliable, 1) }
-        // A new request is for the user, whatever its URI was copied from (RFC 8599, 6.2.3 speaks of dialogs).
-        if !read.purr.isEmpty, read.isInDialog || read.replacesCall { engine.put(.purr, read.purr) }
+        if !read.namingPURR.isEmpty { engine.put(.purr, read.namingPURR) }
         return true
     }
 

@@ -68,6 +68,8 @@ public struct CanaryCall: ~Copyable {
         if reply.status == 0 { return answer(reply) }
         switch reply.method {
         case "INVITE" where reply.cseq == cseq: return take(reply, now)
+        // The challenge to the first one, once more: its acknowledgement was lost.
+        case "INVITE" where reply.cseq < cseq && reply.status >= 300: return [.send(acknowledge(reply))]
         case "CANCEL" where stage == .cancelling:
             repetition = nil
             return []
@@ -181,7 +183,7 @@ public struct CanaryCall: ~Copyable {
 
     /// Of an answer of 300 or more: part of the INVITE's transaction.
     private func acknowledge(_ reply: SIPReply) -> [UInt8] {
-        request("ACK", plan.target, to: reply.to, cseq, branch: "i\(cseq)")
+        request("ACK", plan.target, to: reply.to, reply.cseq, branch: "i\(reply.cseq)")
     }
 
     private mutating func send(_ bytes: [UInt8], _ now: Int64) -> CanaryAction {

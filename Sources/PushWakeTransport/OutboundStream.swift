@@ -9,8 +9,8 @@ package protocol OutboundStreamOwner: AnyObject {
     func opened(_ channel: Channel)
     /// Something has come, or the end: the owner reads, and gives how that ended.
     func receive(from channel: Channel) -> Channel.ReadEnd
-    /// What was written goes out now; the owner may add to it.
-    func willSend(on channel: Channel)
+    /// What was written goes out now; the owner may add to it. True: more waits for room.
+    func willSend(on channel: Channel) -> Bool
     /// It could not be made, or has ended: the owner closes it.
     func lost(_ reason: String)
 }
@@ -153,12 +153,13 @@ package final class OutboundStream: LoopSource, TurnEnding {
 
     package func turnEnds() {
         isFlushDue = false
-        if case .standing(let channel) = stage { owner?.willSend(on: channel) }
+        var hasMore = false
+        if case .standing(let channel) = stage { hasMore = owner?.willSend(on: channel) ?? false }
         // The owner may have ended it.
         switch stage {
         case .securing(let channel), .standing(let channel):
             switch channel.flush() {
-            case .sent: watchWrites(channel, false)
+            case .sent: watchWrites(channel, hasMore)
             case .blocked: watchWrites(channel, true)
             case .failed(let text): owner?.lost(text)
             }

@@ -141,6 +141,9 @@ private func reply(_ status: String, _ cseq: String, callID: String = "canary-1"
         let line = header(answers, of: actions.last)
         #expect(line.hasPrefix("Digest username=\"canary\", realm=\"pbx\", nonce=\"n1\"") && !line.contains("secret"))
         #expect(header("Via", of: actions.last) != header("Via", of: actions.first))
+        // Its acknowledgement was lost.
+        let again = call.received(reply(status, "1 INVITE", further: challenge), now: 7)
+        #expect(again == Array(actions.prefix(1)) && header("CSeq", of: again.first) == "1 ACK")
         let end = result(call.received(reply(status, "2 INVITE", further: challenge), now: 9))
         #expect(end?.text.hasPrefix("the call was refused: 40") == true)
     }

@@ -40,11 +40,14 @@ private struct Server {
         #expect(link.dropped == 3000)
     }
 
-    @Test func `sends what waited when the server is there, the oldest of them first`() throws {
+    /// More in a turn than a channel takes, and less.
+    @Test(arguments: [13, 1000])
+    func `sends what waited when the server is there, the oldest of them first`(length: Int) throws {
         let loop = try Loop()
         let server = try Server("tcp")
         let link = try CaptureLink(server.address, caFile: "", loop: loop)
-        for number in 0..<2050 { link.send(packet(number)) }
+        let line = String(repeating: "x", count: length)
+        for number in 0..<2050 { link.send(packet(number, line: line)) }
         link.start()
         let connection = try server.accept(loop)
         var bytes: [UInt8] = []

@@ -113,7 +113,7 @@ package struct AGISession {
 
     /// No engine answers.
     package mutating func engineLost(_ reason: String) -> [Action] {
-        state == .done ? [] : finish("UNAVAILABLE", because: reason)
+        finish("UNAVAILABLE", because: reason)
     }
 
     /// The engine that had taken the wake is gone: what to ask the next one; nil when nothing is waited for.
@@ -125,22 +125,17 @@ package struct AGISession {
 
     /// So many pushes have been queued for a `send`.
     package mutating func sent(_ count: Int64) -> [Action] {
-        finish(count > 0 ? "SENT" : "NOBINDING", more: [("PUSHWAKE_SENT", String(count))])
+        finish(count > 0 ? "SENT" : "NOBINDING", sent: count)
     }
 
     /// No push was queued for a `send`, and why. `isMissing`: its user has no binding.
     package mutating func notSent(because reason: String, isMissing: Bool) -> [Action] {
-        finish(isMissing ? "NOBINDING" : "FAILED", because: reason, more: [("PUSHWAKE_SENT", "0")])
+        finish(isMissing ? "NOBINDING" : "FAILED", because: reason)
     }
 
     /// The user of a `bindings` has bindings of these providers, one each.
     package mutating func listed(_ providers: [String]) -> [Action] {
-        finish(
-            providers.isEmpty ? "NOBINDING" : "BOUND",
-            more: [
-                ("PUSHWAKE_BINDINGS", String(providers.count)),
-                ("PUSHWAKE_PROVIDERS", providers.joined(separator: ",")),
-            ])
+        finish(providers.isEmpty ? "NOBINDING" : "BOUND", providers: providers)
     }
 
     /// Asterisk has closed the connection, or the caller has hung up.
@@ -224,15 +219,23 @@ extension AGISession {
         return isInUsage
     }
 
+    /// Sets all variables of the command, so that none of an earlier one stays.
     private mutating func finish(
         _ status: String, contacts: String = "", milliseconds: Int64 = 0, because reason: String = "",
-        more: [(name: String, value: String)] = []
+        sent: Int64 = 0, providers: [String] = []
     ) -> [Action] {
+        guard state != .done else { return [] }
         var lines = [
             Self.set("PUSHWAKE_STATUS", status), Self.set("PUSHWAKE_CONTACTS", contacts),
             Self.set("PUSHWAKE_WOKEN_MS", String(milliseconds)),
         ]
-        lines += more.map { Self.set($0.name, $0.value) }
+        switch command {
+        case .send: lines.append(Self.set("PUSHWAKE_SENT", String(sent)))
+        case .bindings:
+            lines.append(Self.set("PUSHWAKE_BINDINGS", String(providers.count)))
+            lines.append(Self.set("PUSHWAKE_PROVIDERS", providers.joined(separator: ",")))
+        case .wake, nil: break
+        }
         if !reason.isEmpty { lines.insert("VERBOSE \"pushwake: \(Self.quotable(reason))\" 1", at: 0) }
         let first = lines.removeFirst()
         state = .setting(lines)

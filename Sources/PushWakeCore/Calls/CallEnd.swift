@@ -18,8 +18,13 @@ public enum CallEnd: Equatable, Sendable {
         case .answered, .completedElsewhere: .answeredElsewhere
         case .cancelled: .cancel
         case .timedOut: .missed
-        case .failed(let status): status >= 600 ? .answeredElsewhere : .missed
+        case .failed: occasion == .declinedElsewhere ? .answeredElsewhere : .missed
         }
+    }
+
+    /// In which words.
+    public var occasion: PushOccasion {
+        if case .failed(600...) = self { .declinedElsewhere } else { .usual }
     }
 
     /// For a trace and a log line.
@@ -45,23 +50,17 @@ public enum CallEnd: Equatable, Sendable {
     }
 }
 
-/// How a call ended for a phone that did not take it, as a CANCEL's Reason header says (RFC 3326).
-public enum CallEnding: Equatable, Sendable {
-    /// The caller hung up, or nobody says.
-    case missed
-    /// `SIP;cause=200`: another phone answered.
-    case acceptedElsewhere
-    /// `SIP;cause=600`: another phone declined for all.
-    case declinedElsewhere
-
-    /// Reads the value of the header; reasons of other protocols say nothing.
-    public init(reason: String) {
-        self = .missed
-        for value in Self.withoutQuotedTexts(reason.lowercased()).split(separator: ",") {
+extension CallEnd {
+    /// How a call ended for phones that did not take it, as a CANCEL's Reason header says (RFC 3326): `SIP;cause=200` where
+    /// another phone answered, `SIP;cause=600` where another one declined for all. Else the caller hung up; reasons of
+    /// other protocols say nothing.
+    public init(cancelReason: String) {
+        self = .cancelled
+        for value in Self.withoutQuotedTexts(cancelReason.lowercased()).split(separator: ",") {
             let parts = value.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
             guard parts.first == "sip" else { continue }
-            if parts.contains("cause=200") { self = .acceptedElsewhere }
-            if parts.contains("cause=600") || parts.contains("cause=603") { self = .declinedElsewhere }
+            if parts.contains("cause=200") { self = .completedElsewhere }
+            if parts.contains("cause=600") || parts.contains("cause=603") { self = .failed(603) }
             return
         }
     }
@@ -83,10 +82,4 @@ public enum CallEnding: Equatable, Sendable {
         }
         return kept
     }
-
-    /// What the phone is told.
-    public var event: PushEvent { self == .missed ? .cancel : .answeredElsewhere }
-
-    /// In which words.
-    public var occasion: PushOccasion { self == .declinedElsewhere ? .declinedElsewhere : .usual }
 }

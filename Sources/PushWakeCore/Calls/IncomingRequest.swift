@@ -20,8 +20,8 @@ public struct IncomingRequest: Equatable, Sendable {
     public var contentType = ""
     /// `Messages-Waiting: no` in the body (RFC 3842, 3.5): the mailbox was emptied.
     public var saysNoMessageWaits = false
-    /// Reason, where there is one (RFC 3326).
-    public var ending: CallEnding?
+    /// How the call ended, where a Reason says it (RFC 3326).
+    public var end: CallEnd?
     public var callID = ""
     /// `sip:alice@example.com`.
     public var fromURI = ""
@@ -39,6 +39,10 @@ public struct IncomingRequest: Equatable, Sendable {
 
     /// Knows nothing but the method.
     public init(method: String) { self.method = method }
+
+    /// The PURR, where it names the phone that the request is for; empty for a new request, which is for the user, whatever
+    /// its URI was copied from (RFC 8599, 6.2.3 speaks of dialogs).
+    public var namingPURR: String { isInDialog || replacesCall ? purr : "" }
 }
 
 extension IncomingRequest {
@@ -185,7 +189,7 @@ extension RequestReader {
         case .messageType: request.isForChatService = value.equalsIgnoringCase("chat-service")
         case .replaces: request.replacesCall = true
         case .require: if Self.list(value, has: "100rel") { request.requiresReliableAnswers = true }
-        case .reason: request.ending = CallEnding(reason: value.text())
+        case .reason: request.end = CallEnd(cancelReason: value.text())
         case .route: if request.purr.isEmpty { request.purr = Self.purr(inRoute: value) }
         }
     }

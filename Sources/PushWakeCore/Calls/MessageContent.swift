@@ -21,6 +21,15 @@ package struct MessageContent {
         self.init(body, in: 0..<body.count, contentType: contentType, isPlain: true, depth: 0)
     }
 
+    /// What a host has read of a request itself: of a chat the body, of anything else what is to be shown as it is.
+    package static func shown(
+        of given: Span<UInt8>, contentType: String, _ event: PushEvent?
+    ) -> (type: String, text: String) {
+        guard event == .chat else { return (contentType, given.text()) }
+        let content = Self(given, contentType: contentType)
+        return (content.type, content.text(in: given))
+    }
+
     /// The text of that body; empty when there is none that can be shown.
     package func text(in body: Span<UInt8>) -> String {
         guard let text else { return "" }

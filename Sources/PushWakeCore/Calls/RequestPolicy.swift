@@ -39,14 +39,14 @@ public struct RequestPolicy: Sendable {
     }
 
     /// Decides. `hasPURR`: the request carries a PURR, and a device has it; one that is altered, guessed or too old is
-    /// none.
-    public func decision(on request: IncomingRequest, hasPURR: Bool = false) -> RequestDecision {
+    /// none. `wanted`: seconds after which the host gives it up anyway; 0: it does not say.
+    public func decision(on request: IncomingRequest, hasPURR: Bool = false, wanted: Int64 = 0) -> RequestDecision {
         if request.isInDialog && !hasPURR {
             return .nobody("the request is inside a dialog and carries no pn-purr")
         }
         if request.isNonUrgent { return .nobody("the request is non-urgent") }
         if request.isForChatService { return .nobody("the request is for the chat service, not for its user") }
-        if request.method == "CANCEL", let ending = request.ending { return .ends(ending) }
+        if request.method == "CANCEL", let end = request.end { return .ends(end) }
         if Self.neverWakes(request.method) { return .nobody("\(request.method) wakes no phone") }
         if let reason = reasonToWakeNobody(for: request, hasPURR: hasPURR) { return .nobody(reason) }
         if !request.isInDialog, !methods.contains(request.method) {
@@ -56,7 +56,8 @@ public struct RequestPolicy: Sendable {
                     : "\(request.method) wakes no phone")
         }
         let (event, occasion) = Self.event(of: request)
-        return .wakes(event, occasion, holdSeconds: holdSeconds(request.method))
+        let most = holdSeconds(request.method)
+        return .wakes(event, occasion, holdSeconds: wanted > 0 ? min(wanted, most) : most)
     }
 
     /// Seconds for which a request of this method may be held.
@@ -101,7 +102,7 @@ public enum RequestDecision: Equatable, Sendable {
     /// They are pushed with this event, and the request is held for at most so many seconds.
     case wakes(PushEvent, PushOccasion = .usual, holdSeconds: Int64)
     /// Those that were pushed for the call and have not come hear how it ended.
-    case ends(CallEnding)
+    case ends(CallEnd)
     /// Nothing, and why: the request goes to whoever is awake.
     case nobody(String)
 }

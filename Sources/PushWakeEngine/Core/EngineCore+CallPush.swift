@@ -311,7 +311,7 @@ extension EngineCore {
         let plan = Plan(event, group, isAwake: group.map { _ in false })
         var content = request.content
         content.event = event
-        if case .failed(let status)? = request.machine.end, status >= 600 { content.occasion = .declinedElsewhere }
+        if let end = request.machine.end { content.occasion = end.occasion }
         // When the call came in stays: the phone may have its push only now, and must not take this for another call.
         content.timeToLive = settings.timeToLive(of: event)
         content.endsAt = 0

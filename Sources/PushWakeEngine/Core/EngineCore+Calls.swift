@@ -240,7 +240,7 @@ extension CallEnd {
     /// What a host says: `enum pushwake_call_end`, the status that was sent, the Reason header of the CANCEL.
     init(how: Int64, status: Int, reason: String) {
         switch how {
-        case 0: self = CallEnding(reason: reason) == .acceptedElsewhere ? .completedElsewhere : .cancelled
+        case 0: self.init(cancelReason: reason)
         case 1: self = .answered
         case 2: self = .timedOut
         default: self = .failed(status)

@@ -154,11 +154,11 @@ public struct PushExplanation: Sendable {
         var found: Result<(PushEvent, PushOccasion), NoPush>
         switch RequestPolicy(settings).decision(on: request, hasPURR: !request.purr.isEmpty) {
         case .wakes(let event, let occasion, _): found = .success((event, occasion))
-        case .ends(let ending): found = .success((ending.event, ending.occasion))
+        case .ends(let end): found = .success((end.notice, end.occasion))
         case .nobody(let reason): found = .failure(NoPush(reason: reason))
         }
         guard let asked else { return found }
-        if asked == .answeredElsewhere { return .success((asked, request.ending?.occasion ?? .usual)) }
+        if asked == .answeredElsewhere { return .success((asked, request.end?.occasion ?? .usual)) }
         if case .success((asked, let occasion)) = found { return .success((asked, occasion)) }
         return .success((asked, .usual))
     }

@@ -18,6 +18,7 @@ public final class StoreShare {
     }
 
     private let descriptor: Int32
+    private var isRelying = false
 
     /// Says that this process writes to the store at `path`; nil where files cannot be locked.
     public init?(storePath path: String) {
@@ -40,17 +41,23 @@ public final class StoreShare {
     /// Whether another process relies on being alone.
     public var isReliedOn: Bool { isLockedByOthers(.alone) }
 
-    /// Relies on being alone from now on; false, and nothing is held, when others write or rely already.
+    /// Relies on being alone from now on; false, and nothing is held, when others write or rely already. Who does so already
+    /// goes on, whoever has come since.
     public func rely() -> Bool {
+        if isRelying { return true }
         // ORDER: the lock first.
         guard Self.lock(descriptor, .alone, F_WRLCK) else { return false }
+        isRelying = true
         guard hasOthers else { return true }
         relyNoMore()
         return false
     }
 
     /// Others may write from now on.
-    public func relyNoMore() { _ = Self.lock(descriptor, .alone, F_UNLCK) }
+    public func relyNoMore() {
+        isRelying = false
+        _ = Self.lock(descriptor, .alone, F_UNLCK)
+    }
 
     private func isLockedByOthers(_ byte: Byte) -> Bool {
         var range = Self.range(byte, F_WRLCK)

@@ -15,6 +15,10 @@ final class ValkeyLink: OutboundStreamOwner {
     private static let answerTimeout: Int64 = 2000
     /// Milliseconds without a word after which the server is asked for one.
     private static let idle: Int64 = 1000
+    /// Bytes that wait for a server that reads slowly.
+    private static let mostUnsent = 16 << 20
+    /// Bytes that a channel takes at once.
+    private static let piece = 16_384
 
     let access: ValkeyAccess
     private let loop: Loop
@@ -24,6 +28,8 @@ final class ValkeyLink: OutboundStreamOwner {
     private var reader: ValkeyReader?
     private var isOpen = false
     private var waiting = RingBuffer<(handler: Handler, sentAt: Int64)>()
+    /// Of `waiting`, and not yet with the channel.
+    private var unsent: [UInt8] = []
     private var machine = ValkeyLinkMachine()
     private var timer: Loop.TimerID?
     private var isEnded = false
@@ -120,8 +126,8 @@ final class ValkeyLink: OutboundStreamOwner {
     /// Sends a command; nil comes back at once where no connection stands.
     func send(_ command: [[UInt8]], _ handler: @escaping Handler) {
         if isExpected, !machine.isReady { return early.append((command, handler, loop.now)) }
-        guard machine.isReady, let channel = stream.channel else { return handler(nil) }
-        write(command, to: channel, handler)
+        guard machine.isReady, stream.channel != nil else { return handler(nil) }
+        write(command, handler)
     }
 
     /// Leaves a server that will not do, such as a replica that takes no writes, and looks for another.
@@ -133,12 +139,12 @@ final class ValkeyLink: OutboundStreamOwner {
     func opened(_ channel: Channel) {
         reader = ValkeyReader()
         for (command, handler) in access.greeting(isPasswordOptional: isPasswordOptional) + greeting {
-            write(command, to: channel) { [weak self] reply in
+            write(command) { [weak self] reply in
                 guard let self, let reply, stream.channel != nil else { return }
                 if let problem = handler(reply) { lost(problem) }
             }
         }
-        write([Array("PING".utf8)], to: channel) { [weak self] reply in
+        write([Array("PING".utf8)]) { [weak self] reply in
             guard let self, let reply, stream.channel != nil else { return }
             if case .error(let text) = reply, text.hasPrefix("LOADING") || text.hasPrefix("NOAUTH") {
                 return lost(text)
@@ -159,13 +165,13 @@ final class ValkeyLink: OutboundStreamOwner {
 
     private func watchSilence() {
         setTimer(after: Self.idle) { [weak self] in
-            guard let self, let channel = stream.channel else { return }
+            guard let self else { return }
             if let oldest = waiting.first {
                 if loop.now - oldest.sentAt >= Self.answerTimeout {
                     return lost("no answer within \(Self.answerTimeout) ms")
                 }
             } else {
-                write([Array("PING".utf8)], to: channel) { _ in }
+                write([Array("PING".utf8)]) { _ in }
             }
             watchSilence()
         }
@@ -192,6 +198,7 @@ final class ValkeyLink: OutboundStreamOwner {
         stream.close(aborting: true)
         isOpen = false
         reader = nil
+        unsent = []
         machine.drops()
     }
 
@@ -212,20 +219,31 @@ final class ValkeyLink: OutboundStreamOwner {
 
     // MARK: Bytes
 
-    private func write(_ command: [[UInt8]], to channel: Channel, _ handler: @escaping Handler) {
-        let bytes = ValkeyCommand.bytes(command)
+    /// ORDER: ends no connection, since its callers go on with the one that they know.
+    private func write(_ command: [[UInt8]], _ handler: @escaping Handler) {
         waiting.append((handler, loop.now))
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            if !channel.hasRoom, channel.flush() != .sent, !channel.hasRoom { return lost("it reads too slowly") }
-            let piece = rest.prefix(16_384)
-            guard piece.withUnsafeBytes({ channel.write($0) }) else { return lost("TLS failed") }
-            rest = rest.dropFirst(piece.count)
-        }
+        unsent += ValkeyCommand.bytes(command)
         stream.flushSoon()
     }
 
-    func willSend(on channel: Channel) {}
+    func willSend(on channel: Channel) -> Bool {
+        var sent = 0
+        while sent < unsent.count, channel.hasRoom {
+            let piece = unsent[sent..<min(sent + Self.piece, unsent.count)]
+            guard piece.withUnsafeBytes({ channel.write($0) }) else {
+                lost("TLS failed")
+                return false
+            }
+            sent += piece.count
+        }
+        if sent == unsent.count {
+            unsent.removeAll(keepingCapacity: unsent.capacity <= 4 * Self.piece)
+        } else {
+            unsent.removeFirst(sent)
+        }
+        if unsent.count > Self.mostUnsent { lost("it reads too slowly") }
+        return !unsent.isEmpty
+    }
 
     func receive(from channel: Channel) -> Channel.ReadEnd {
         let reader = reader

@@ -144,7 +144,10 @@ package final class CaptureLink: TurnEnding, OutboundStreamOwner {
         if let datagrams { write(to: datagrams) }
     }
 
-    package func willSend(on channel: Channel) { write(to: channel) }
+    package func willSend(on channel: Channel) -> Bool {
+        write(to: channel)
+        return !waiting.isEmpty
+    }
 
     /// Servers have nothing to say but that they end.
     package func receive(from channel: Channel) -> Channel.ReadEnd {
@@ -182,7 +185,6 @@ package final class CaptureLink: TurnEnding, OutboundStreamOwner {
             }
             count()
         }
-        flushSoon()
     }
 
     /// What a channel takes at once.

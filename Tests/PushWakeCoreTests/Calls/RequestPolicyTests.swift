@@ -149,14 +149,14 @@ private let rows: [PolicyRow] = [
     .init(method: "CANCEL", settings: all, decision: .nobody("CANCEL wakes no phone")),
     .init(method: "CANCEL", place: .insideWithPURR, settings: all, decision: .nobody("CANCEL wakes no phone")),
     // The end of a call
-    .init(method: "CANCEL", headers: ["Reason: SIP;cause=200"], decision: .ends(.acceptedElsewhere)),
-    .init(method: "CANCEL", headers: ["Reason: SIP ;cause=600"], decision: .ends(.declinedElsewhere)),
-    .init(method: "CANCEL", headers: ["reason: Q.850;cause=16, SIP;cause=603"], decision: .ends(.declinedElsewhere)),
+    .init(method: "CANCEL", headers: ["Reason: SIP;cause=200"], decision: .ends(.completedElsewhere)),
+    .init(method: "CANCEL", headers: ["Reason: SIP ;cause=600"], decision: .ends(.failed(603))),
+    .init(method: "CANCEL", headers: ["reason: Q.850;cause=16, SIP;cause=603"], decision: .ends(.failed(603))),
     .init(
         method: "CANCEL", headers: ["Reason: SIP;text=\"no, SIP;cause=600 \\\"\";cause=200"],
-        decision: .ends(.acceptedElsewhere)),
-    .init(method: "CANCEL", headers: ["Reason: SIP;cause=487"], decision: .ends(.missed)),
-    .init(method: "CANCEL", headers: ["Reason: Q.850;cause=200"], decision: .ends(.missed)),
+        decision: .ends(.completedElsewhere)),
+    .init(method: "CANCEL", headers: ["Reason: SIP;cause=487"], decision: .ends(.cancelled)),
+    .init(method: "CANCEL", headers: ["Reason: Q.850;cause=200"], decision: .ends(.cancelled)),
 ]
 
 @Suite struct `A request to a user` {
@@ -194,5 +194,28 @@ private let rows: [PolicyRow] = [
         let policy = RequestPolicy(Settings())
         #expect(policy.holdSeconds("INVITE") == 40)
         for method in WakingMethods.known where method != "INVITE" { #expect(policy.holdSeconds(method) == 20) }
+    }
+
+    @Test(
+        arguments: [("INVITE", 0, 40), ("INVITE", 15, 15), ("INVITE", 90, 40), ("OPTIONS", 30, 20)]
+            as [(String, Int64, Int64)])
+    func `is held no longer than its host waits`(method: String, wanted: Int64, seconds: Int64) throws {
+        var settings = Settings()
+        try settings.set("wake_requests", to: "INVITE, OPTIONS")
+        let decision = RequestPolicy(settings).decision(on: IncomingRequest(method: method), wanted: wanted)
+        guard case .wakes(_, _, holdSeconds: seconds) = decision else {
+            Issue.record("\(decision)")
+            return
+        }
+    }
+
+    @Test func `is for one phone by its PURR inside a dialog, or in place of a call`() {
+        var request = IncomingRequest(method: "INVITE")
+        request.purr = "x"
+        #expect(request.namingPURR.isEmpty)
+        request.replacesCall = true
+        #expect(request.namingPURR == "x")
+        (request.replacesCall, request.isInDialog) = (false, true)
+        #expect(request.namingPURR == "x")
     }
 }

@@ -100,6 +100,16 @@ private func read(_ method: String, _ headers: [(String, String)] = [], uri: Str
         #expect(request.text.isEmpty)
     }
 
+    @Test func `is shown as its host gave it, but the body of a chat`() {
+        let body = "From: <sip:a@h>\n\nContent-Type: text/plain\n\nHi"
+        let chat = MessageContent.shown(of: body.utf8.span, contentType: "message/cpim", .chat)
+        #expect(chat == ("text/plain", "Hi"))
+        for event in [PushEvent.custom, .voicemail, nil] {
+            let other = MessageContent.shown(of: body.utf8.span, contentType: "message/cpim", event)
+            #expect(other == ("message/cpim", body))
+        }
+    }
+
     /// What stands for lines that would be long: `|` is a line end, `^` begins the type of a part.
     private func written(_ body: String, _ lineEnd: String) -> String {
         body.replacing("^", with: "Content-Type: ").replacing("|", with: lineEnd)

@@ -220,6 +220,26 @@ import Testing
         #expect(lines.first == "VERBOSE \"pushwake: no engine\" 1")
     }
 
+    @Test(arguments: [
+        (["send", "missed", "100"], ["SENT \"0\""]),
+        (["bindings", "100"], ["BINDINGS \"0\"", "PROVIDERS \"\""]),
+    ])
+    func `leaves no variable of an earlier command when the engine is lost`(arguments: [String], variables: [String]) {
+        var session = introduced(lines: arguments.enumerated().map { "agi_arg_\($0 + 1): \($1)" })
+        #expect(session.line(Self.ok, now: 0).count == 1)
+        let lines = said(&session, session.engineLost("no engine"))
+        #expect(status(lines) == "\"UNAVAILABLE\"")
+        #expect(lines.suffix(variables.count) == variables.map { "SET VARIABLE PUSHWAKE_\($0)" }[...])
+    }
+
+    @Test func `hears no answer after the end`() {
+        var session = introduced("send", "missed", "100")
+        _ = session.line(Self.ok, now: 0)
+        #expect(session.ended() == [.hangUp, .close])
+        #expect(session.sent(1) == [] && session.notSent(because: "no", isMissing: true) == [])
+        #expect(session.listed(["apns"]) == [] && !session.expectsAnswer)
+    }
+
     @Test func `fails with the remedy when the arguments are wrong`() {
         var session = AGISession(arguments: ["wake"])
         let lines = said(&session, session.line("", now: 0))

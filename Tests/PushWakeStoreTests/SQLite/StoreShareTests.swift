@@ -18,6 +18,7 @@ import Testing
             #expect(second.isReliedOn)
             #expect(first.hasOthers && second.hasOthers)
             #expect(!second.rely())
+            #expect(first.rely() && second.isReliedOn, "until it says otherwise")
             first.relyNoMore()
             #expect(!second.isReliedOn)
             #expect(!first.rely() && !second.rely())

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import PushWakeCore
 import Testing
 
 @testable import PushWakeStore
@@ -37,5 +38,18 @@ import Testing
         let kept = [backlog.keep("1", of: "a"), backlog.keep("2", of: "b")]
         #expect(kept == [true, false])
         #expect(backlog.lost == 1)
+    }
+
+    @Test func `leave nothing behind when they are tried again and again, and stay in line`() {
+        var backlog = Backlog(most: 10)
+        for aor in ["a", "b", "c"] { _ = backlog.keep("1\(aor)", of: aor) }
+        for _ in 0..<1000 {
+            for aor in ["c", "b"] {
+                for entry in backlog.take(of: aor) { backlog.putBack(entry) }
+            }
+        }
+        #expect(backlog.queue.count < 30)
+        let taken = [entries(backlog.take()), entries(backlog.take()), entries(backlog.take())]
+        #expect(taken == [["1a"], ["1b"], ["1c"]])
     }
 }

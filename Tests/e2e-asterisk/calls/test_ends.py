@@ -49,10 +49,11 @@ def test_cancelled_by_the_caller(ringing):
     assert "The Caller" in json.dumps(cancel_push)
 
 
-def test_completed_elsewhere_says_the_caller_s_server(ringing):
-    """Another server that forks the call cancels it because somebody has picked up (RFC 3326)."""
+@pytest.mark.parametrize("cause", [200, 600])
+def test_completed_elsewhere_says_the_caller_s_server(ringing, cause):
+    """Another server that forks the call cancels it because somebody has picked up, or declined for all (RFC 3326)."""
     phone, desk, call, _ = ringing
-    call.cancel([("Reason", 'SIP;cause=200;text="Call completed elsewhere"')])
+    call.cancel([("Reason", f'SIP;cause={cause};text="Call completed elsewhere"')])
     desk.expect_request("CANCEL")
     wait_until("it hears of it", lambda: events(phone) == ["call", "elsewhere"])
 

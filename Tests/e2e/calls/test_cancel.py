@@ -54,11 +54,12 @@ def test_while_one_rings_and_another_is_awaited(server, wire, simulator, ringing
 
 
 @pytest.mark.alone
-def test_somebody_else_has_answered_says_the_reason(server, wire, simulator, ringing_and_asleep):
-    call, ringing, asleep = ringing_and_asleep("cancel-elsewhere", "udp")
-    at = call.cancel('Reason: SIP;cause=200;text="Call completed elsewhere"')
+@pytest.mark.parametrize("cause", [200, 600])
+def test_somebody_else_has_answered_or_declined_says_the_reason(server, wire, simulator, ringing_and_asleep, cause):
+    call, ringing, asleep = ringing_and_asleep(f"cancel-elsewhere-{cause}", "udp")
+    at = call.cancel(f'Reason: SIP;cause={cause};text="Call completed elsewhere"')
     assert_ended_at_once(call, at)
-    assert "cause=200" in ringing.wait_request("CANCEL").headers("Reason")[0]
+    assert f"cause={cause}" in ringing.wait_request("CANCEL").headers("Reason")[0]
     assert simulator.wait_event(asleep.push.token, "elsewhere") - at < AT_ONCE
 
 

@@ -258,6 +258,8 @@ final class ClusterServers: ValkeyServers {
             }
         } catch {
             say(error.description)
+            isLooking = false
+            return lookAgain(after: Self.lookPauses.upperBound)
         }
         lookTimer = loop.schedule(after: Self.lookPauses.upperBound) { [weak self] in
             guard let self, let search else { return }

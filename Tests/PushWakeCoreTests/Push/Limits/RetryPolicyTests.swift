@@ -50,8 +50,16 @@ import Testing
         #expect(step(.renewCredential, now: 41_000) == final(.renewCredential))
     }
 
-    @Test(arguments: [Int64.max, .min, -1]) func `survives any pause`(pause: Int64) {
-        _ = step(.retry(after: pause), now: .max - 5, deadline: .max, random: .max)
-        _ = step(.retry(after: pause), attempts: 3, random: .max)
+    @Test(arguments: [Int64.min, -1]) func `takes a pause that is over for none`(pause: Int64) {
+        for now in [0, .max - 5] as [Int64] {
+            #expect(step(.retry(after: pause), now: now, deadline: .max, random: .max) == .retry(at: now))
+        }
+    }
+
+    @Test(arguments: [1, 3]) func `ends before a pause that has no end`(attempts: Int) {
+        let verdict = Verdict.Next.retry(after: .max)
+        for now in [0, .max - 5] as [Int64] {
+            #expect(step(verdict, attempts: attempts, now: now, deadline: .max, random: .max) == final(verdict))
+        }
     }
 }
