@@ -67,11 +67,17 @@ public final class LogOutput {
 
     private func put(_ line: String) -> Bool {
         var bytes = Array(line.utf8.prefix(Self.longestLine - 1))
+        if bytes.count < line.utf8.count { Self.removeLastCharacter(of: &bytes) }
         bytes.append(0x0A)
         let count = send(bytes[...])
         guard count > 0 else { return false }
         rest = bytes.dropFirst(count)
         return true
+    }
+
+    /// The cut may have gone through it, and journald shows of a line that is not UTF-8 how many bytes it has.
+    private static func removeLastCharacter(of bytes: inout [UInt8]) {
+        while let last = bytes.popLast(), last & 0xC0 == 0x80 {}
     }
 
     /// Bytes that were taken; 0 when none were.

@@ -24,19 +24,30 @@ extension PushWakeCommand {
     /// Exit codes: 0 done, 1 the thing asked for failed, 2 usage.
     static func main() {
         Descriptor.fillStandard()
-        // The runtime reads them there, and would show the help to everybody.
-        guard !CommandLine.arguments.isEmpty else {
+        guard let arguments else {
             Console.write(
                 "pushwake: cannot read its arguments from /proc/self/cmdline; mount /proc\n", to: STDERR_FILENO)
             Glibc.exit(1)
         }
         do {
-            var command = try parseAsRoot()
+            var command = try parseAsRoot(arguments)
             try command.run()
         } catch {
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
             Console.write(fullMessage(for: error) + "\n", to: STDERR_FILENO)
             Glibc.exit(2)
         }
+    }
+
+    /// Without the program's name. The runtime looks for them beside the environment, and finds none where a library that
+    /// was preloaded has changed that.
+    private static var arguments: [String]? {
+        var all = CommandLine.arguments
+        if all.isEmpty, let bytes = try? FileContent.read("/proc/self/cmdline") {
+            all = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast().map {
+                String(decoding: $0, as: UTF8.self)
+            }
+        }
+        return all.isEmpty ? nil : Array(all.dropFirst())
     }
 }

@@ -38,6 +38,10 @@ struct RegisteredCommand: ParsableCommand {
     @Argument(help: "AoR, as the registrar has it.") var aor: String
     @Argument(help: "Contact URI.") var contact: String?
 
+    func validate() throws {
+        if aor.isEmpty { throw ValidationError("who has registered? name the user as the registrar has it") }
+    }
+
     func run() throws {
         let client = EngineClient(settings: try options.load())
         client.begin(.registered)

@@ -57,7 +57,7 @@ struct SendCommand: ParsableCommand {
                 "there is no event \(event); write one of \(PushEvent.names)"
             )
         }
-        if aor == nil && (platform == nil || token == nil) {
+        if aor?.isEmpty == true || aor == nil && (platform == nil || token == nil) {
             throw ValidationError("give an AoR, or --platform, --package and --token")
         }
         let ofToken = [

@@ -41,6 +41,18 @@ import Testing
         unlink(&template)
     }
 
+    @Test(arguments: 0..<4)
+    func `cuts a long line between two characters`(offset: Int) throws {
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        defer { ends.forEach { close($0) } }
+        let line = String(repeating: "x", count: offset) + String(repeating: "\u{1F600}", count: 2000)
+        LogOutput(ends[1]).write(line) { "lost \($0)" }
+        let written = read(all: ends[0])
+        #expect(written.count > 4080 && written.count <= 4096 && written.last == 0x0A)
+        #expect(String(validating: written.dropLast(), as: UTF8.self).map { line.hasPrefix($0) } == true)
+    }
+
     private static func lines(_ bytes: [UInt8]) -> [String] {
         String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }

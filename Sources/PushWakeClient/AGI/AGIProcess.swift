@@ -15,7 +15,11 @@ public final class AGIProcess {
     private var received: [UInt8] = []
     private var isOver = false
     private var isFollowing = false
+    /// Milliseconds, monotonic: an engine that has not ended the wait by then never will.
+    private var deadline = Int64.max
 
+    /// Milliseconds that an engine's last word may take.
+    private static let grace: Int64 = 1500
     /// Milliseconds that an engine may take to come back, and between two questions whether it has.
     private static let restart: Int64 = 5000
     private static let pause: Int32 = 100
@@ -33,10 +37,20 @@ public final class AGIProcess {
         Signals.endOnHangUp()
         while !isOver {
             let waiting = isFollowing ? client.descriptor : -1
-            let ready = Descriptor.waitReadable(input, waiting)
+            let ready = Descriptor.waitReadable(input, waiting, milliseconds: isFollowing ? timeLeft : -1)
             if ready.second { follow() }
             if ready.first && !isOver { readLines() }
+            if isFollowing && !isOver && timeLeft == 0 { giveUp() }
         }
+    }
+
+    private var timeLeft: Int32 { Int32(clamping: max(0, deadline &- Moment.now())) }
+
+    /// The engine hangs.
+    private func giveUp() {
+        isFollowing = false
+        client.disconnect()
+        perform(session.engineLost(Self.text(.timeout)))
     }
 
     private func readLines() {
@@ -133,6 +147,7 @@ public final class AGIProcess {
     private func ask(_ message: WakeMessage) throws(ClientError) -> WakeAnswer {
         message.encode(into: client, .wait)
         let reply = try client.call(milliseconds: 5000)
+        deadline = Moment.now() &+ EngineClient.number(.limit, in: reply) &+ Self.grace
         var answer = WakeAnswer(contacts: 0)
         answer.bindings = Int(truncatingIfNeeded: EngineClient.number(.bindings, in: reply))
         answer.pushed = Int(truncatingIfNeeded: EngineClient.number(.pushed, in: reply))

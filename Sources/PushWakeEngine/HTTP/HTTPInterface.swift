@@ -25,6 +25,7 @@ final class HTTPInterface {
     private var access: HTTPAccess
     private var router = HTTPRouter([])
     private let events: EventEndpoint
+    private let waits = HTTPWaits()
     private var budget: RequestBudget
     private var attempts = RequestBudget(rate: attempts / 100, seconds: 100)
     private var watch: KeyWatch
@@ -91,7 +92,10 @@ final class HTTPInterface {
     /// Clients that were closed because they took too long, and those for whom there was no room.
     var rejected: (overdue: Int, turnedAway: Int) { (listener.overdue, listener.turnedAway) }
 
-    func close() { listener.close() }
+    func close() {
+        waits.endAll()
+        listener.close()
+    }
 
     // MARK: Files
 
@@ -254,7 +258,7 @@ final class HTTPInterface {
                 guard let self else { return }
                 call.answer(MetricsReport(core, self).answer)
             },
-        ] + TokenEndpoints(core: core).endpoints + PushEndpoints(core: core).endpoints
+        ] + TokenEndpoints(core: core).endpoints + PushEndpoints(core: core, waits: waits).endpoints
             + PageEndpoints(core: core).endpoints + [events.endpoint]
     }
 }

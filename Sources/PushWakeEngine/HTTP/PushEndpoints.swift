@@ -10,6 +10,7 @@ struct PushEndpoints {
     private static let longestWait: Int64 = 110
 
     let core: EngineCore
+    let waits: HTTPWaits
 
     var endpoints: [HTTPEndpoint] {
         [
@@ -97,7 +98,7 @@ struct PushEndpoints {
             let usual = min(core.settings.integer(.wakeTimeout), Self.longestWait)
             let seconds = try fields.number("timeout", 1...Self.longestWait) ?? usual
             let callID = fields["call_id"] ?? "\(core.delivery.randomWord())@pushwake"
-            let wait = HTTPWait(core, call)
+            let wait = waits.begin(core, call)
             EngineQuestion.send(core, .wait, from: wait.peer) { writer in
                 writer.put(.event, Int(event.rawValue))
                 writer.put(.aor, aor)
@@ -115,17 +116,39 @@ struct PushEndpoints {
     }
 }
 
+/// The requests of HTTP that wait for a phone.
+final class HTTPWaits {
+    private var waits: [ObjectIdentifier: HTTPWait] = [:]
+
+    fileprivate func begin(_ core: EngineCore, _ call: HTTPCall) -> HTTPWait {
+        let wait = HTTPWait(core, call)
+        wait.onEnd = { [weak self] wait in self?.waits[ObjectIdentifier(wait)] = nil }
+        waits[ObjectIdentifier(wait)] = wait
+        return wait
+    }
+
+    /// The engine ends, and nobody waits for its successor.
+    func endAll() {
+        for wait in waits.values { wait.engineEnds() }
+    }
+}
+
 /// A request of HTTP that waits for a phone.
 private final class HTTPWait {
     private let core: EngineCore
     private let call: HTTPCall
     private let beganAt = SystemClock.monotonicMilliseconds()
     private var isDone = false
+    var onEnd: ((HTTPWait) -> Void)?
     private(set) lazy var peer = InnerPeer { [self] message in take(message) }
 
     init(_ core: EngineCore, _ call: HTTPCall) {
         self.core = core
         self.call = call
+    }
+
+    func engineEnds() {
+        if !isDone { finish(503, "failed", reason: "the engine ends; ask again") }
     }
 
     private func take(_ message: MessageReader) {
@@ -153,6 +176,7 @@ private final class HTTPWait {
 
     private func finish(_ status: Int, _ word: String, contact: String = "", reason: String = "") {
         isDone = true
+        onEnd?(self)
         let time = SystemClock.monotonicMilliseconds() - beganAt
         call.answer(
             .json(status) { writer in

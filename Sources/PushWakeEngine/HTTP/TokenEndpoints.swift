@@ -63,6 +63,7 @@ struct TokenEndpoints {
     // MARK: Bindings
 
     private func report(_ call: HTTPCall, _ fields: HTTPFields) throws(HTTPFields.Problem) {
+        try fields.refuseUnknown(but: Self.account.union(Self.token).union(["instance", "contact"]))
         let aor = try account(call, fields)
         store([try binding(fields)], aor, call)
     }
@@ -129,13 +130,19 @@ struct TokenEndpoints {
         guard !aor.isEmpty else {
             throw HTTPFields.Problem(status: 400, message: "whose? give aor, or username and domain")
         }
-        guard aor.utf8.count <= 1024, !aor.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
+        // A URI would be stored, and no call would find it: no registrar has a colon before the user.
+        guard aor.utf8.count <= 1024, !aor.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }), !Self.isURI(aor) else {
             throw HTTPFields.Problem(status: 400, message: "aor: write user or user@domain, as the registrar has it")
         }
         guard call.identity?.mayActFor(aor) == true else {
             throw HTTPFields.Problem(status: 403, message: "this is for the account itself, and for operators")
         }
         return aor
+    }
+
+    private static func isURI(_ aor: String) -> Bool {
+        let start = aor.prefix(5).lowercased()
+        return ["sip:", "sips:", "tel:"].contains { start.hasPrefix($0) }
     }
 
     private func binding(_ fields: HTTPFields) throws(HTTPFields.Problem) -> Binding {

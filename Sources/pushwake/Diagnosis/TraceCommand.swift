@@ -15,6 +15,10 @@ struct TraceCommand: ParsableCommand {
     @Flag(name: .long, help: "JSON: an array of requests, each with its lines.") var json = false
     @Argument(help: "Call-ID, or AoR as the registrar has it.") var name: String?
 
+    func validate() throws {
+        if name?.isEmpty == true { throw ValidationError("give a Call-ID or an AoR, or leave it out for all") }
+    }
+
     func run() throws {
         let report = TraceReport(try Engine.ask(options, .trace, name ?? ""))
         if json {

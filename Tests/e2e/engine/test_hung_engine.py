@@ -3,12 +3,14 @@
 
 import contextlib
 import socket
+import subprocess
 import time
 
 import pytest
 
+from peers.http_client import listen
 from phones import apns_token, rfc8599_apns
-from servers import CONFIG, stopped, wait_until
+from servers import CONFIG, PUSHWAKE, stopped, wait_until
 from sip import invite, register
 
 
@@ -84,3 +86,25 @@ def test_an_engine_that_stays_silent_is_ended_and_the_next_one_pushes(make_kamai
     assert kamailio.engine_pid() not in (0, hung)
     assert invite(kamailio.port, phone.user) == 100
     phone.simulator.wait_push(phone.push.token)
+
+
+def test_agi_waits_for_a_stopped_engine_no_longer_than_for_a_phone(make_engine, tmp_path, simulator):
+    keys = {name: value for name, value in simulator.settings().items() if name.startswith("apns_")}
+    engine, client = listen(make_engine, tmp_path, **keys)
+    token = apns_token()
+    made = client.curl("/v1/bindings", "-d", f"aor=agi&provider=apns&app=com.example.phone&token={token}&service=voip")
+    assert made.json == {"stored": 1}
+    with subprocess.Popen([PUSHWAKE, "agi", "wake", "agi", "2", "--settings", engine.settings], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True, bufsize=1) as channel:
+        channel.stdin.write("agi_request: pushwake.agi\n\n")
+        assert channel.stdout.readline().startswith("GET FULL VARIABLE")
+        channel.stdin.write("200 result=0\n")
+        simulator.wait_push(token)
+        with stopped(engine.process.pid):
+            started = time.monotonic()
+            said = [channel.stdout.readline()]
+            assert time.monotonic() - started < 5
+            channel.stdin.write("200 result=1\n")
+            said.append(channel.stdout.readline())
+            channel.stdin.close()
+    assert "did not answer in time" in said[0] and 'PUSHWAKE_STATUS "UNAVAILABLE"' in said[1], said

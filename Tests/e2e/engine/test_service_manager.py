@@ -111,3 +111,13 @@ def test_the_unit_is_started_until_it_works():
     text = (ROOT / "debian/pushwake.service").read_text()
     assert re.search(r"^Restart=always$", text, re.M)
     assert re.search(r"^StartLimitIntervalSec=0$", text.split("[Service]")[0], re.M)
+
+
+def test_arguments_are_found_beside_a_library_that_changes_the_environment(tmp_path):
+    """Such as libfaketime, which was preloaded into the PBX."""
+    source, built = tmp_path / "change.c", tmp_path / "change.so"
+    source.write_text('#include <stdlib.h>\n__attribute__((constructor)) static void change(void) { setenv("NEW", "1", 1); }\n')
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", built, source], check=True)
+    done = subprocess.run([PUSHWAKE, "payload", "plain", ""], env={**os.environ, "LD_PRELOAD": str(built)},
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "write apns, fcm or webpush" in done.stderr, done

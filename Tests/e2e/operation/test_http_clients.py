@@ -204,6 +204,22 @@ def test_who_waits_hears_it_when_the_engine_ends(make_engine, tmp_path, simulato
     assert answer.startswith("HTTP/1.1 200 ") and "unavailable" in answer
 
 
+def test_who_waits_for_a_phone_hears_it_when_the_engine_ends(make_engine, tmp_path, simulator):
+    keys = {name: value for name, value in simulator.settings().items() if name.startswith("apns_")}
+    engine, client = listen(make_engine, tmp_path, **keys)
+    token = "ab" * 32
+    made = client.curl("/v1/bindings", "-d", f"aor=waits&provider=apns&app=com.example.phone&token={token}&service=voip")
+    assert made.json == {"stored": 1}
+    before = len(simulator.pushes(token))
+    with client.connect() as connection:
+        connection.sendall(f"POST /v1/wake HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\n"
+                           "Content-Length: 20\r\n\r\naor=waits&timeout=60".encode())
+        simulator.wait_push(token, after=before)
+        engine.process.terminate()
+        answer = read_all(connection)
+    assert answer.startswith("HTTP/1.1 503 ") and '"status":"failed"' in answer and "the engine ends" in answer
+
+
 def test_ipv4_clients_of_a_listener_for_both_families_have_budgets_of_their_own(make_engine, tmp_path):
     port = free_port()
     engine, _ = listen(make_engine, tmp_path, http_listen=f"[::]:{port}", http_rate=5)

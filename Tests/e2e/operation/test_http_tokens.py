@@ -188,6 +188,16 @@ def test_bindings_are_made_listed_page_by_page_and_removed(served):
     assert client.curl("/v1/bindings", "-X", "DELETE").status == 400
 
 
+@pytest.mark.parametrize("body, word", [
+    ("aor=grace&enviroment=sandbox", "enviroment"), ("aor=heidi&aor=grace", "aor is there twice"),
+    ("aor=sip:grace@example.com", "user or user@domain"), ("aor=SIPS:grace", "user or user@domain")])
+def test_a_binding_is_not_stored_otherwise_than_it_was_meant(served, body, word):
+    engine, client = served
+    answer = client.curl("/v1/bindings", "-d", f"{body}&provider=apns&app=com.example.phone&token={'ab' * 32}")
+    assert answer.status == 400 and word in answer.json["error"], answer.body
+    assert not client.curl("/v1/bindings?user=*grace*").json["bindings"]
+
+
 @pytest.mark.parametrize("values, word", [
     ({"contact": "sip:a@b\r\nX: y"}, "contact"), ({"contact": "sip:a@b\n"}, "contact"),
     ({"contact": "sip:" + "a" * 8192}, "contact"), ({"instance": "urn:uuid:1\t2"}, "instance"),

@@ -196,6 +196,15 @@ def test_a_wrong_condition_is_an_error_of_usage(both, arguments, remedy):
     assert done.returncode == 2 and remedy in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("arguments, remedy", [
+    (["send", "custom", ""], "give an AoR"), (["registered", ""], "name the user"), (["trace", ""], "give a Call-ID"),
+    (["doctor", ""], "name a user")])
+def test_an_empty_user_is_a_mistake(both, arguments, remedy):
+    """What a script leaves of a variable that it has not set."""
+    done = both.run(*arguments)
+    assert done.returncode in (1, 2) and remedy in done.stderr and not done.stdout, done
+
+
 def on_terminal(command, until=lambda: None):
     """What a command writes to standard error when that is a terminal, and its exit code."""
     here, there = os.openpty()

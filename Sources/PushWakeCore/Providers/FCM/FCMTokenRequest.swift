@@ -53,7 +53,12 @@ public enum FCMTokenRequest {
         // "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. Check your iat and exp
         // values in the JWT claim.": the clock is wrong.
         let words = body?["error_description"]?.string ?? ""
-        if words.contains("iat and exp") { error += ", this machine's clock (iat)" }
+        if words.contains("iat and exp") {
+            error += ", this machine's clock (iat)"
+        } else if !words.isEmpty {
+            // "Invalid JWT Signature.": the key was deleted. "Invalid grant: account not found": the account was.
+            error += ": \(words.prefix(100))"
+        }
         switch response.status {
         case 200:
             guard let token = body?["access_token"]?.string, HeaderText.isFieldValue(token, atMost: longestToken) else {

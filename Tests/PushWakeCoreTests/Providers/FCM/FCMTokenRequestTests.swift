@@ -43,6 +43,10 @@ import Testing
         (200, #"{"access_token":"t\r\nx: y"}"#, .unavailable(reason: "no access token in the answer", after: nil)),
         (200, "{}", .unavailable(reason: "no access token in the answer", after: nil)),
         (400, #"{"error":"invalid_grant"}"#, .refused(reason: "invalid_grant")),
+        (
+            400, #"{"error":"invalid_grant","error_description":"Invalid JWT Signature."}"#,
+            .refused(reason: "invalid_grant: Invalid JWT Signature.")
+        ),
         (401, "", .refused(reason: "HTTP 401")), (503, "<html>", .unavailable(reason: "HTTP 503", after: nil)),
         (429, #"{"error":"slow_down"}"#, .unavailable(reason: "slow_down", after: nil)),
     ])
