@@ -162,6 +162,8 @@ static inline void clinux_ignore_write_signals(void)
 }
 /* nohup and the like leave it ignored in all that they start, and then not even a signalfd sees it. */
 static inline void clinux_take_sighup(void) { signal(SIGHUP, SIG_DFL); }
+/* A script that runs another one is sent the signal alone. */
+static inline void clinux_hang_up_with_parent(void) { (void)prctl(PR_SET_PDEATHSIG, SIGHUP, 0, 0, 0); }
 
 /* Not blocking: a FIFO that nobody writes to must not stop who asks. */
 static inline int clinux_open_for_reading(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }

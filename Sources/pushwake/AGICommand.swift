@@ -12,7 +12,8 @@ struct AGICommand: ParsableCommand {
             """)
 
     @OptionGroup var options: SettingsOptions
-    @Argument(parsing: .remaining, help: "Command and its arguments.") var arguments: [String] = []
+    /// A caller may dial a hyphen, and a text may begin with one: behind the command nothing is an option.
+    @Argument(parsing: .captureForPassthrough, help: "Command and its arguments.") var arguments: [String] = []
 
     func run() throws {
         AGIProcess(settings: try options.load(), arguments: arguments).run()

@@ -290,6 +290,9 @@ void pushwake__devstates_ask_again(int is_probe);
 /*! Whether there are such. */
 int pushwake__devstates_unknown(void);
 
+/*! Hints and queues ask anew about all AoRs: what they know is from before there was push, or from another engine. */
+void pushwake__devstates_changed(void);
+
 /*! \brief Becomes readable when a state is unknown anew; whoever waits for it reads it empty. */
 int pushwake__devstates_fd(void);
 

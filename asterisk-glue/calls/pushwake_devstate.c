@@ -11,9 +11,13 @@
 
 #include <sys/eventfd.h>
 
+#include <pjsip.h>
+
 #include "asterisk/astobj2.h"
 #include "asterisk/devicestate.h"
 #include "asterisk/logger.h"
+#include "asterisk/options.h"
+#include "asterisk/res_pjsip.h"
 #include "asterisk/sorcery.h"
 #include "asterisk/stasis.h"
 #include "asterisk/stasis_message_router.h"
@@ -134,6 +138,24 @@ static int report(void *obj, void *arg, int flags)
 void pushwake__devstates_ask_again(int is_probe)
 {
 	ao2_callback(unknown, OBJ_NODATA | OBJ_UNLINK | (is_probe ? 0 : OBJ_MULTIPLE), report, NULL);
+}
+
+static int report_aor(void *obj, void *arg, int flags)
+{
+	pushwake__devstate_changed(ast_sorcery_object_get_id(obj));
+	return 0;
+}
+
+void pushwake__devstates_changed(void)
+{
+	/* While Asterisk starts, those who ask come after this module. */
+	struct ao2_container *all = ast_fully_booted ? ast_sorcery_retrieve_by_fields(ast_sip_get_sorcery(), "aor",
+		AST_RETRIEVE_FLAG_MULTIPLE | AST_RETRIEVE_FLAG_ALL, NULL) : NULL;
+
+	if (all) {
+		ao2_callback(all, OBJ_NODATA, report_aor, NULL);
+		ao2_ref(all, -1);
+	}
 }
 
 int pushwake__devstates_unknown(void)

@@ -132,6 +132,14 @@ static void renew_forwards(struct ast_channel *chan)
 	ast_channel_unlock(chan);
 }
 
+/*! AMI's Redirect and the like look like a hang-up, and so does a TIMEOUT(absolute), which leads to the extension T. */
+static int is_led_elsewhere(struct ast_channel *chan)
+{
+	int flags = ast_channel_softhangup_internal_flag(chan);
+
+	return flags == AST_SOFTHANGUP_ASYNCGOTO || flags == AST_SOFTHANGUP_TIMEOUT;
+}
+
 static int exec(struct ast_channel *chan, const char *data)
 {
 	struct pushwake__wake wake = { .chan = chan, .status = "FAILED" };
@@ -145,8 +153,7 @@ static int exec(struct ast_channel *chan, const char *data)
 			renew_forwards(chan);
 		}
 	}
-	/* AMI's Redirect and the like look like a hang-up. */
-	if (is_gone && ast_channel_softhangup_internal_flag(chan) == AST_SOFTHANGUP_ASYNCGOTO) {
+	if (is_gone && is_led_elsewhere(chan)) {
 		pushwake__calls_abandon(chan);
 	}
 	set_result(chan, &wake);

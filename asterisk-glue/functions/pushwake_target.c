@@ -49,23 +49,31 @@ static char *aors_of(const char *name)
 	return list;
 }
 
-/*! PJSIP/ENDPOINT, with a contact behind it or not. */
-static int add_endpoint(struct pushwake__aors *aors, const char *device)
+/*! There is no endpoint of this name. */
+static void say_unknown(const char *device, const char *name, int has_contact)
 {
-	char *name = ast_strdupa(device + strlen("PJSIP/"));
-	char *list, *rest, *aor;
-	int res = 0;
+	const char *at = strchr(name, '@');
 
-	if (strchr(name, '@') && !strchr(name, '/')) {
+	if (at && !has_contact) {
 		ast_log(LOG_WARNING, "PushWake(%s): the endpoint %s sends to another server, whose phones cannot be woken here; "
-			"write the AoR that registers here, such as PushWake(100)\n", device, strchr(name, '@') + 1);
-		return 0;
-	}
-	name = strsep(&name, "/");
-	list = aors_of(name);
-	if (!list) {
+			"write the AoR that registers here, such as PushWake(100)\n", device, at + 1);
+	} else {
 		ast_log(LOG_WARNING, "PushWake(%s): there is no endpoint %s; write the name of an AoR, such as PushWake(100)\n",
 			device, name);
+	}
+}
+
+/*! PJSIP/ENDPOINT, with a contact behind it or not. As for Dial(), alice@example.com may be the name of an endpoint. */
+static int add_endpoint(struct pushwake__aors *aors, const char *device)
+{
+	char *contact = ast_strdupa(device + strlen("PJSIP/"));
+	const char *name = strsep(&contact, "/");
+	char *list = aors_of(name);
+	char *rest, *aor;
+	int res = 0;
+
+	if (!list) {
+		say_unknown(device, name, contact != NULL);
 		return 0;
 	}
 	if (ast_strlen_zero(list)) {

@@ -19,7 +19,7 @@ enum AGICommand: Equatable {
     /// Reads the arguments of a script: `wake AOR [TIMEOUT [CALL-ID]]`, `send EVENT AOR [TEXT]`, `bindings AOR`.
     init(arguments: [String]) throws(Mistake) {
         let words = arguments
-        switch words.first {
+        switch words.first.map(Self.bare) {
         case "wake":
             self = try Self.wake(
                 Self.word(words, 1, "AOR"), words.count > 2 ? words[2] : "", words.count > 3 ? words[3] : "")
@@ -42,7 +42,8 @@ enum AGICommand: Equatable {
         let parts = script.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let name = parts.first.map { String($0.prefix { $0 != "/" }) } ?? ""
         guard parts.count > 1 else {
-            let isLeftOpen = Self.parameters[name] == nil && arguments.first.flatMap { Self.parameters[$0] } != nil
+            let isLeftOpen =
+                Self.parameters[name] == nil && arguments.first.flatMap { Self.parameters[Self.bare($0)] } != nil
             try self.init(arguments: isLeftOpen ? arguments : [name] + arguments)
             return
         }
@@ -74,7 +75,7 @@ enum AGICommand: Equatable {
     }
 
     private static func wake(_ aor: String, _ timeout: String, _ callID: String) throws(Mistake) -> AGICommand {
-        let callID = try checked(callID)
+        let (callID, timeout) = (try checked(bare(callID)), bare(timeout))
         if timeout.isEmpty { return .wake(aor: aor, seconds: 0, callID: callID) }
         guard let seconds = Int64(timeout), seconds > 0, seconds <= 3600 else {
             throw Mistake(message: "the timeout \"\(timeout)\" does not fit; write 1 to 3600 seconds")
@@ -88,7 +89,7 @@ enum AGICommand: Equatable {
         guard let known = PushEvent(name: event) else {
             throw Mistake(message: "there is no event \"\(event)\"; write one of \(PushEvent.names)")
         }
-        return .send(known, aor: aor, text: text, callID: try checked(callID))
+        return .send(known, aor: aor, text: text, callID: try checked(bare(callID)))
     }
 
     /// A Call-ID is one word (RFC 3261, 25.1); here any visible bytes are. A `+` that was not escaped has become a space.
@@ -104,16 +105,24 @@ enum AGICommand: Equatable {
         return callID
     }
 
+    /// Blanks around an argument mean nothing, as in Dial(100, 30); those of a text stay.
+    private static func bare(_ word: String) -> String {
+        var rest = Substring(word)
+        while rest.first == " " { rest.removeFirst() }
+        while rest.last == " " { rest.removeLast() }
+        return String(rest)
+    }
+
     private static func word(_ words: [String], _ index: Int, _ name: String) throws(Mistake) -> String {
-        guard words.count > index, !words[index].isEmpty else {
+        guard words.count > index, case let word = bare(words[index]), !word.isEmpty else {
             let usage = "wake AOR [TIMEOUT [CALL-ID]], send EVENT AOR [TEXT] or bindings AOR"
             throw Mistake(message: "\(name) is missing; write \(usage)")
         }
-        return words[index]
+        return word
     }
 
     private static func value(_ values: [String: String], _ name: String) throws(Mistake) -> String {
-        guard let value = values[name], !value.isEmpty else {
+        guard let value = values[name].map(bare), !value.isEmpty else {
             throw Mistake(message: "\(name) is missing; write agi://HOST/wake?aor=AOR&timeout=SECONDS")
         }
         return value

@@ -27,9 +27,10 @@ public final class Signals: LoopSource {
 
     deinit { if descriptor >= 0 { _ = close(descriptor) } }
 
-    /// SIGHUP ends this process, even when the one that started it ignores or blocks that signal.
+    /// SIGHUP ends this process, even when the one that started it ignores or blocks that signal. So does the end of that one.
     public static func endOnHangUp() {
         clinux_take_sighup()
+        clinux_hang_up_with_parent()
         var set = sigset_t()
         sigemptyset(&set)
         sigaddset(&set, SIGHUP)

@@ -15,6 +15,10 @@ import Testing
         (["send", "missed", "100"], .send(.missed, aor: "100", text: "")),
         (["send", "chat", "100", "Hello", " you"], .send(.chat, aor: "100", text: "Hello, you")),
         (["bindings", "100"], .bindings(aor: "100")),
+        (["wake", " 100", " 40 ", " a@b "], .wake(aor: "100", seconds: 40, callID: "a@b")),
+        ([" wake", "100 ", " "], .wake(aor: "100", seconds: 0)),
+        (["send", " chat", " 100", " Hello", " you "], .send(.chat, aor: "100", text: " Hello, you ")),
+        (["bindings", " 100"], .bindings(aor: "100")),
     ])
     func `are read from the arguments of the script`(_ words: [String], _ expected: AGICommand) throws {
         #expect(try AGICommand(arguments: words) == expected)
@@ -48,6 +52,9 @@ import Testing
         ("agi://127.0.0.1/wake/", ["100"], .wake(aor: "100", seconds: 0)),
         ("agi://127.0.0.1/wake/?aor=100", [], .wake(aor: "100", seconds: 0)),
         ("agi://127.0.0.1/wake", ["wake", "2"], .wake(aor: "wake", seconds: 2)),
+        ("agi://127.0.0.1/wake", [" 100", " 2"], .wake(aor: "100", seconds: 2)),
+        ("agi://127.0.0.1", [" wake", " 100"], .wake(aor: "100", seconds: 0)),
+        ("agi://127.0.0.1/wake?aor=+100&timeout=+2", [], .wake(aor: "100", seconds: 2)),
     ])
     func `are read from a FastAGI request`(_ request: String, _ words: [String], _ expected: AGICommand) throws {
         #expect(try AGICommand(request: request, arguments: words) == expected)
@@ -58,6 +65,7 @@ import Testing
         (["wkae", "100"], "\"wkae\"; write wake, send or bindings"),
         (["wake"], "AOR is missing"),
         (["wake", ""], "AOR is missing"),
+        (["wake", " "], "AOR is missing"),
         (["wake", "100", "soon"], "\"soon\" does not fit; write 1 to 3600"),
         (["wake", "100", "0"], "write 1 to 3600"),
         (["wake", "100", "3601"], "write 1 to 3600"),

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 import pytest
@@ -16,7 +17,7 @@ from servers import LIBRARY, PUSHWAKE, ROOT, Kamailio, Simulator, wait_until
 from sip_phone import Phone
 from sleeper import apns, fcm
 
-USERS = [f"user{number}" for number in range(33)]
+USERS = [f"user{number}" for number in range(36)]
 SCRIPT = ROOT / "asterisk-glue" / "pushwake.agi"
 
 
@@ -48,6 +49,12 @@ class Hook:
 
     def script(self, *arguments):
         self.made.append(ProcessChannel([SCRIPT], self.environment, next(self.calls), *arguments))
+        return self.made[-1]
+
+    def wrapped(self, *arguments):
+        """A script of somebody's own that runs ours, and waits for its end."""
+        around = "import signal, subprocess, sys; signal.signal(signal.SIGHUP, signal.SIG_DFL); subprocess.call(sys.argv[1:])"
+        self.made.append(ProcessChannel([sys.executable, "-c", around, SCRIPT], self.environment, next(self.calls), *arguments))
         return self.made[-1]
 
     def again(self, kind, channel, *arguments):
@@ -244,6 +251,7 @@ def test_what_no_phone_takes_is_not_sent_and_says_why(hook, kind):
 @BOTH
 @pytest.mark.parametrize("words, remedy", [
     (["wake"], "write wake AOR [TIMEOUT [CALL-ID]]"), (["wake", "100", "soon"], "write 1 to 3600 seconds"),
+    (["wake", "100", "-1"], "write 1 to 3600 seconds"),
     (["send", "shout", "100"], "write one of call, chat"), (["wkae", "100"], "write wake, send or bindings")])  # fmt: skip
 def test_wrong_arguments_name_the_remedy(hook, kind, words, remedy):
     channel = hook.channel(kind, *words).finish(2)
@@ -251,13 +259,26 @@ def test_wrong_arguments_name_the_remedy(hook, kind, words, remedy):
     assert remedy in channel.verbose[0]
 
 
-@pytest.mark.parametrize("how", ["SIGHUP", "HANGUP", "connection closed"])
+@BOTH
+def test_an_argument_may_begin_with_a_hyphen(hook, provider, sleeper, kind):
+    """A caller may dial one; it is no option of the program."""
+    for text in ("-1", "--help", "--socket=/nowhere", "--"):
+        assert hook.channel(kind, "send", "chat", sleeper.user, text).finish(2).status == "SENT", text
+    wait_until("all texts", lambda: len(provider.pushes(sleeper.token)) == 4)
+    assert [push["body"]["message"]["data"]["text"] for push in provider.pushes(sleeper.token)] == [
+        "-1", "--help", "--socket=/nowhere", "--"]  # fmt: skip
+    for aor in ("--help", "--set=engine_socket=/nowhere"):
+        assert hook.channel(kind, "bindings", aor).finish(2).status == "NOBINDING"
+
+
+@pytest.mark.parametrize("how", ["SIGHUP", "SIGHUP of a script around it", "HANGUP", "connection closed"])
 def test_a_hang_up_ends_the_wait_and_the_phone_hears_of_it(hook, provider, sleeper, how):
-    channel = hook.channel("AGI" if how == "SIGHUP" else "FastAGI", "wake", sleeper.user, "30")
+    channel = hook.wrapped("wake", sleeper.user, "30") if "around" in how else hook.channel(
+        "AGI" if how == "SIGHUP" else "FastAGI", "wake", sleeper.user, "30")
     run([channel], lambda: provider.pushes(sleeper.token))
     wait_until("the push is taken", lambda: sleeper_taken(hook, sleeper))
     started = time.monotonic()
-    if how == "SIGHUP":
+    if "SIGHUP" in how:
         channel.process.send_signal(signal.SIGHUP)
         channel.process.wait(1)
     elif how == "HANGUP":

@@ -91,6 +91,15 @@ def test_an_endpoint_whose_aor_has_another_name(asterisk, caller, sleeper, user)
     assert f"write PushWake(PJSIP/desk-{user})" in log and "went on with NOBINDING" in log
 
 
+def test_an_endpoint_may_have_a_name_with_a_domain(asterisk, caller, sleeper, user):
+    """As Dial() takes it: PJSIP/alice@example.com is that endpoint where there is one."""
+    with open(asterisk.host_at / "etc/pjsip.conf", "a") as file:
+        file.write(f"\n[{user}@example.com]\ntype = endpoint\ncontext = phones\ndisallow = all\nallow = ulaw\naors = {user}\n")
+    asterisk.cli("module reload res_pjsip.so")
+    wait_until("the endpoint", lambda: f"{user}@example.com" in asterisk.cli("pjsip show endpoints"))
+    assert "went on with WOKEN" in woken(asterisk, caller, sleeper, f"PJSIP/{user}@example.com", user)
+
+
 def test_who_has_been_answered_by_a_menu_hears_ringing_while_the_phone_wakes(asterisk, caller, sleeper, user):
     phone = sleeper()
     asterisk.add_extension(f"m{user}", "Answer()", f"PushWake({user},10,r)", "Echo()")

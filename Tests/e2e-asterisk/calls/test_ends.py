@@ -164,6 +164,19 @@ def test_a_caller_who_is_led_elsewhere_while_waiting_is_not_waited_with(sleeper,
     call.end()
 
 
+def test_a_caller_whose_time_is_up_is_not_waited_with(sleeper, caller, user, asterisk):
+    """TIMEOUT(absolute) leads to the extension T, where a dialplan may talk to the caller."""
+    phone = sleeper(fcm)
+    asterisk.add_modules("func_timeout")
+    asterisk.cli("module load func_timeout.so")
+    asterisk.add_extension("T", "Answer()", "Wait(30)", "Hangup()")
+    asterisk.add_extension(f"limit-{user}", "Set(TIMEOUT(absolute)=1)", f"PushWake({user},20)", "Hangup(20)")
+    call = caller.call(f"limit-{user}")
+    call.expect(200)
+    wait_until("it hears of it", lambda: events(phone) == ["call", "missed"], 5)
+    call.end()
+
+
 def test_the_caller_hangs_up_before_anybody_is_silent(frozen, caller, user):
     phone = frozen(fcm)
     call = caller.call(user)
