@@ -153,22 +153,46 @@ static void close_silent_legs(tm_cell_t *t, pw_hold_t *hold)
 	}
 }
 
+static struct hdr_field *next_reason(struct hdr_field *h)
+{
+	while(h != NULL && (h->name.len != 6 || strncasecmp(h->name.s, "Reason", 6) != 0)) {
+		h = h->next;
+	}
+	return h;
+}
+
+/* Several headers are one list (RFC 3261, 7.3.1): an Asterisk has one for SIP and one for Q.850. */
+static void keep_reasons(pw_hold_t *hold, sip_msg_t *cancel)
+{
+	struct hdr_field *first = next_reason(cancel->headers), *h;
+	size_t size = 0;
+	char *at;
+
+	for(h = first; h != NULL; h = next_reason(h->next)) {
+		size += (size_t)h->body.len + 1;
+	}
+	at = size > 0 ? shm_malloc(size) : NULL;
+	if(at == NULL) {
+		return;
+	}
+	hold->reason.s = at;
+	hold->reason.len = (int)size - 1;
+	for(h = first; h != NULL; h = next_reason(h->next)) {
+		memcpy(at, h->body.s, h->body.len);
+		at[h->body.len] = ',';
+		at += h->body.len + 1;
+	}
+}
+
 /* ORDER: before tm marks the transaction as cancelled, so that no leg slips in. Branches
  * that ring get their CANCEL from tm. */
 static void on_cancel(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *cancel)
 {
-	struct hdr_field *h;
-
 	pw.reply_lock(t);
 	if(t->uas.status < 200 && !hold->answered) {
 		hold->cancelled = 1;
 		if(cancel != NULL && hold->reason.s == NULL && parse_headers(cancel, HDR_EOH_F, 0) == 0) {
-			for(h = cancel->headers; h != NULL; h = h->next) {
-				if(h->name.len == 6 && strncasecmp(h->name.s, "Reason", 6) == 0) {
-					shm_str_dup(&hold->reason, &h->body);
-					break;
-				}
-			}
+			keep_reasons(hold, cancel);
 		}
 		pw_blind_close(t, hold);
 		t->flags |= T_CANCELED;
