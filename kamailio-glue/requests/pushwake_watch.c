@@ -95,6 +95,38 @@ static int on_merged(tm_cell_t *t, pw_hold_t *hold, int branch)
 	return is_merged;
 }
 
+/* No flow to the phone (RFC 5626, 5.3.1), no connection, no answer, out of order: the proxy's own word, as the engine sees
+ * it as well (CallContact.speaksItself). */
+static int is_proxys(const tm_ua_client_t *branch, int code)
+{
+	return branch->path.len > 0 && branch->last_received <= 100
+		   && (code == 408 || code == 430 || (code >= 477 && code <= 479) || code == 500 || code == 503);
+}
+
+/* A proxy before the phone cannot reach it. If that is the last leg, tm would end the request with it before the engine can
+ * say that it waits for the phone.
+ * ORDER: the engine's verbs wait for the lock. */
+static int on_unreached(tm_cell_t *t, pw_hold_t *hold, int branch, int code)
+{
+	int leg, b, is_kept;
+
+	pw.reply_lock(t);
+	leg = pw_leg_of(t, hold, branch);
+	is_kept = is_proxys(&t->uac[branch], code) && leg > 0 && !hold->held && pw_leg_allowed(t, hold)
+			  && !pw_leg_reserved(t, hold);
+	for(b = 0; b < t->nr_of_outgoings && is_kept; b++) {
+		is_kept = b == branch || b == hold->blind || t->uac[b].last_received >= 200;
+	}
+	is_kept = is_kept && pushwake_progressed(pw_client, hold->handle, leg, code, 1) == PUSHWAKE_OK;
+	if(is_kept) {
+		pw_leg_drop(t, hold, branch);
+		t->uac[branch].last_received = (short)code; /* tm takes what it gets for a retransmission */
+		pw_blind_open(t, hold);
+	}
+	pw.reply_unlock(t);
+	return is_kept;
+}
+
 static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 {
 	int branch = pw.tm.t_gett_branch();
@@ -129,6 +161,9 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 	}
 	if(code == 482 && on_merged(t, hold, branch)) {
 		pw_leg_report(hold, leg, code, 1);
+		return;
+	}
+	if(on_unreached(t, hold, branch, code)) {
 		return;
 	}
 	if(code >= 600 && (t->flags & T_DISABLE_6xx)) {
