@@ -38,7 +38,7 @@ str pw_server_of(const pushwake_upstream *order)
 	const pushwake_str *known = order->next_hop.len > 0 ? &order->next_hop : &order->request_uri;
 	str hop = {(char *)order->next_hop.ptr, (int)order->next_hop.len};
 	str first = {(char *)known->ptr, (int)known->len};
-	int was_new = ruri_get_forking_state();
+	pw_ruri_state_t ruri = pw_ruri_keep();
 	sip_msg_t *msg;
 
 	if(!pw_event_has_route(&event)) {
@@ -56,11 +56,6 @@ str pw_server_of(const pushwake_upstream *order)
 		hop.len = msg->dst_uri.len;
 	}
 	reset_dst_uri(msg);
-	/* of the request that this process has in hand */
-	if(was_new) {
-		ruri_mark_new();
-	} else {
-		ruri_mark_consumed();
-	}
+	pw_ruri_put_back(&ruri);
 	return hop;
 }

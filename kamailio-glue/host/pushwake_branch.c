@@ -43,3 +43,21 @@ int pw_branch_to_ruri(sip_msg_t *msg, branch_t *b)
 	}
 	return 0;
 }
+
+pw_ruri_state_t pw_ruri_keep(void)
+{
+	pw_ruri_state_t kept = {ruri_get_forking_state(), 0};
+
+	getbflagsval(0, &kept.flags);
+	return kept;
+}
+
+void pw_ruri_put_back(const pw_ruri_state_t *kept)
+{
+	if(kept->is_new) {
+		ruri_mark_new();
+	} else {
+		ruri_mark_consumed();
+	}
+	setbflagsval(0, kept->flags);
+}

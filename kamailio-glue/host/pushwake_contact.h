@@ -78,6 +78,16 @@ int pw_branch_to_ruri(sip_msg_t *msg, branch_t *b);
 /* The ruid of its contact. 0: it is none of usrloc's. */
 int pw_branch_ruid(const branch_t *b, str *ruid);
 
+/* What the core keeps of the Request-URI in hand outside of its message: whether a relay sends there, and its branch flags.
+ * clear_branches() forgets it, and is called for branches of other requests as well. */
+typedef struct pw_ruri_state {
+	int is_new;
+	flag_t flags;
+} pw_ruri_state_t;
+
+pw_ruri_state_t pw_ruri_keep(void);
+void pw_ruri_put_back(const pw_ruri_state_t *kept);
+
 /* Whether it is sent to an address, and DNS not asked. */
 int pw_contact_is_address(pw_contact_t *c);
 

@@ -93,13 +93,11 @@ void pw_join_late(tm_cell_t *t, pw_hold_t *hold)
 
 void pw_join(str *table, str *aor, pw_contacts_t *contacts)
 {
-	int ruri_is_new = ruri_get_forking_state();
+	pw_ruri_state_t ruri = pw_ruri_keep();
 
 	if(contacts->n == 0) {
 		return;
 	}
 	pw_holds_each(table, aor, PW_HOLDS_ALL, join, contacts);
-	if(ruri_is_new) {
-		ruri_mark_new(); /* clear_branches() says that it is used up */
-	}
+	pw_ruri_put_back(&ruri);
 }

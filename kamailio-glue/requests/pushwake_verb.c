@@ -201,7 +201,7 @@ enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts, 
 {
 	tm_cell_t *before = pw.tm.t_gett();
 	int branch = pw.tm.t_gett_branch();
-	int ruri_is_new = ruri_get_forking_state();
+	pw_ruri_state_t ruri = pw_ruri_keep();
 	str aor = pw_out(verb->aor);
 	pw_hold_t *hold;
 	tm_cell_t *t;
@@ -232,9 +232,7 @@ enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts, 
 	}
 	pw.tm.unref_cell(t);
 	pw.tm.t_sett(before, branch);
-	if(ruri_is_new) {
-		ruri_mark_new(); /* clear_branches() says that it is used up */
-	}
+	pw_ruri_put_back(&ruri);
 	return done;
 }
 

@@ -95,6 +95,38 @@ static int on_merged(tm_cell_t *t, pw_hold_t *hold, int branch)
 	return is_merged;
 }
 
+/* No flow to the phone (RFC 5626, 5.3.1), no connection, no answer, out of order: the proxy's own word, as the engine sees
+ * it as well (CallContact.speaksItself). */
+static int is_proxys(const tm_ua_client_t *branch, int code)
+{
+	return branch->path.len > 0 && branch->last_received <= 100
+		   && (code == 408 || code == 430 || (code >= 477 && code <= 479) || code == 500 || code == 503);
+}
+
+/* A proxy before the phone cannot reach it. If that is the last leg, tm would end the request with it before the engine can
+ * say that it waits for the phone.
+ * ORDER: the engine's verbs wait for the lock. */
+static int on_unreached(tm_cell_t *t, pw_hold_t *hold, int branch, int code)
+{
+	int leg, b, is_kept;
+
+	pw.reply_lock(t);
+	leg = pw_leg_of(t, hold, branch);
+	is_kept = is_proxys(&t->uac[branch], code) && leg > 0 && !hold->held && pw_leg_allowed(t, hold)
+			  && !pw_leg_reserved(t, hold);
+	for(b = 0; b < t->nr_of_outgoings && is_kept; b++) {
+		is_kept = b == branch || b == hold->blind || t->uac[b].last_received >= 200;
+	}
+	is_kept = is_kept && pushwake_progressed(pw_client, hold->handle, leg, code, 1) == PUSHWAKE_OK;
+	if(is_kept) {
+		pw_leg_drop(t, hold, branch);
+		t->uac[branch].last_received = (short)code; /* tm takes what it gets for a retransmission */
+		pw_blind_open(t, hold);
+	}
+	pw.reply_unlock(t);
+	return is_kept;
+}
+
 static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 {
 	int branch = pw.tm.t_gett_branch();
@@ -131,6 +163,9 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 		pw_leg_report(hold, leg, code, 1);
 		return;
 	}
+	if(on_unreached(t, hold, branch, code)) {
+		return;
+	}
 	if(code >= 600 && (t->flags & T_DISABLE_6xx)) {
 		code = 486; /* the configuration wants it to be one phone's answer */
 	} else if(code >= 600) {
@@ -153,22 +188,46 @@ static void close_silent_legs(tm_cell_t *t, pw_hold_t *hold)
 	}
 }
 
+static struct hdr_field *next_reason(struct hdr_field *h)
+{
+	while(h != NULL && (h->name.len != 6 || strncasecmp(h->name.s, "Reason", 6) != 0)) {
+		h = h->next;
+	}
+	return h;
+}
+
+/* Several headers are one list (RFC 3261, 7.3.1): an Asterisk has one for SIP and one for Q.850. */
+static void keep_reasons(pw_hold_t *hold, sip_msg_t *cancel)
+{
+	struct hdr_field *first = next_reason(cancel->headers), *h;
+	size_t size = 0;
+	char *at;
+
+	for(h = first; h != NULL; h = next_reason(h->next)) {
+		size += (size_t)h->body.len + 1;
+	}
+	at = size > 0 ? shm_malloc(size) : NULL;
+	if(at == NULL) {
+		return;
+	}
+	hold->reason.s = at;
+	hold->reason.len = (int)size - 1;
+	for(h = first; h != NULL; h = next_reason(h->next)) {
+		memcpy(at, h->body.s, h->body.len);
+		at[h->body.len] = ',';
+		at += h->body.len + 1;
+	}
+}
+
 /* ORDER: before tm marks the transaction as cancelled, so that no leg slips in. Branches
  * that ring get their CANCEL from tm. */
 static void on_cancel(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *cancel)
 {
-	struct hdr_field *h;
-
 	pw.reply_lock(t);
 	if(t->uas.status < 200 && !hold->answered) {
 		hold->cancelled = 1;
 		if(cancel != NULL && hold->reason.s == NULL && parse_headers(cancel, HDR_EOH_F, 0) == 0) {
-			for(h = cancel->headers; h != NULL; h = h->next) {
-				if(h->name.len == 6 && strncasecmp(h->name.s, "Reason", 6) == 0) {
-					shm_str_dup(&hold->reason, &h->body);
-					break;
-				}
-			}
+			keep_reasons(hold, cancel);
 		}
 		pw_blind_close(t, hold);
 		t->flags |= T_CANCELED;

@@ -120,7 +120,7 @@ public enum MessageBody: Equatable, Sendable {
 ///     let request = reader.finish()
 ///
 /// Headers are raw: names may be compact, lines folded, and any bytes are allowed; spans are borrowed for the call only.
-/// The first header of a name counts, except of Route and Require. What makes no sense is as if it were not there.
+/// The first header of a name counts, except of Route, Require and Reason. What makes no sense is as if it were not there.
 public struct RequestReader: ~Copyable {
     private var request: IncomingRequest
     /// A bit for each header.
@@ -189,7 +189,9 @@ extension RequestReader {
         case .messageType: request.isForChatService = value.equalsIgnoringCase("chat-service")
         case .replaces: request.replacesCall = true
         case .require: if Self.list(value, has: "100rel") { request.requiresReliableAnswers = true }
-        case .reason: request.end = CallEnd(cancelReason: value.text())
+        case .reason:
+            // Several headers are one list (RFC 3261, 7.3.1), and only one of its values is SIP's (RFC 3326).
+            if request.end == nil || request.end == .cancelled { request.end = CallEnd(cancelReason: value.text()) }
         case .route: if request.purr.isEmpty { request.purr = Self.purr(inRoute: value) }
         }
     }
@@ -275,7 +277,7 @@ private enum RequestHeader: UInt16 {
     case from, to, callID, contentType, contentLength, event, priority, messageType, replaces, reason, require, route
 
     /// Several headers of the name are one list, and all of them count.
-    var isList: Bool { self == .route || self == .require }
+    var isList: Bool { self == .route || self == .require || self == .reason }
 
     var bit: UInt16 { 1 << rawValue }
 

@@ -162,7 +162,8 @@ extension EngineCore {
 
     /// The devices of a request's user, and which of them are awake.
     private func devices(of message: WakeMessage, _ bindings: [Binding], _ wall: Int64, _ now: Int64) -> CallDevices {
-        let window = settings.integer(.awakeFor)
+        // A mailbox's server reports after each REGISTER, and a push for that would bring the next REGISTER.
+        let window = max(settings.integer(.awakeFor), message.event == .voicemail ? Self.blindWindow : 0)
         var contacts = message.contacts.map(\.known)
         if !message.purr.isEmpty {
             // A request within a dialog is for one device alone.

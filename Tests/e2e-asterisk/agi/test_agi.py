@@ -11,29 +11,13 @@ import tempfile
 import time
 
 import pytest
+from behind_kamailio import PAGE, kamailio_config, printed, printed_pjsip
 from conftest import ROOT
 from phones import apns_token, fcm_token
 from ports import free_port
 from servers import Kamailio, wait_until
 from sip_phone import Phone
 from sleeper import apns, fcm
-
-PAGE = (ROOT / "docs" / "asterisk.md").read_text()
-BEGIN = "of a server without res_pushwake\n"
-
-
-def printed(name):
-    return re.search(r"```\n; /etc/asterisk/" + re.escape(name) + " " + BEGIN + r"(.*?)```", PAGE, re.S)[1]
-
-
-def kamailio_config(asterisk_port):
-    text = re.search(r"```\n#!KAMAILIO\n(.*?)```", PAGE, re.S)[1]
-    text = re.sub(r"listen=(\w+):0.0.0.0:5080", r"listen=\1:127.0.0.1:@PORT@", text)
-    text = text.replace('loadmodule "pushwake.so"', 'loadmodule "@PUSHWAKE@"').replace("5060", str(asterisk_port))
-    settings = '@SETTINGS@\nmodparam("ctl", "binrpc", "unix:@CONTROL@")\n'
-    text = re.sub(r'(?:modparam\("pushwake", .*\n)+', settings, text)
-    return '#!KAMAILIO\nmpath="@MODULES@"\n' + text
-
 
 class Pair:
     """Kamailio with the engine, and an Asterisk that only has AGI."""
@@ -69,8 +53,7 @@ def pair(make_session_asterisk, simulator):
     groups = f"--groups={grp.getgrnam('kamailio').gr_gid},{asterisk.group_id}"
     kamailio = Kamailio(directory, simulator, settings={**made, **settings}, config=kamailio_config(asterisk.sip_port),
                         program=("setpriv", "--reuid=kamailio", "--regid=kamailio", groups, "kamailio"))  # fmt: skip
-    pjsip = printed("pjsip.conf").replace("0.0.0.0:5060", f"127.0.0.1:{asterisk.sip_port}")
-    asterisk.write("pjsip.conf", pjsip.replace("127.0.0.1:5080", f"127.0.0.1:{kamailio.port}"))
+    asterisk.write("pjsip.conf", printed_pjsip(asterisk.sip_port, kamailio.port))
     asterisk.write("extensions.conf", printed("extensions.conf"))
     steps = re.search(r"```\n; FastAGI.*?\n(exten =>.*?)```", PAGE, re.S)[1].replace(":4573", f":{fastagi}")
     with open(asterisk.host_at / "etc/extensions.conf", "a") as file:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The caller hangs up while one phone rings and another is awaited: nothing waits for a timer."""
 
+import uuid
+
 import pytest
 
 from phones import rfc8599_apns, rfc8599_fcm
@@ -53,13 +55,20 @@ def test_while_one_rings_and_another_is_awaited(server, wire, simulator, ringing
     assert late.requests("INVITE") == []
 
 
+SIP_REASON = 'Reason: SIP;cause=200;text="Call completed elsewhere"'
+DECLINE_REASON = 'Reason: SIP;cause=600;text="Busy Everywhere"'
+Q850_REASON = "Reason: Q.850;cause=26"
+
+
 @pytest.mark.alone
-@pytest.mark.parametrize("cause", [200, 600])
-def test_somebody_else_has_answered_or_declined_says_the_reason(server, wire, simulator, ringing_and_asleep, cause):
-    call, ringing, asleep = ringing_and_asleep(f"cancel-elsewhere-{cause}", "udp")
-    at = call.cancel(f'Reason: SIP;cause={cause};text="Call completed elsewhere"')
+@pytest.mark.parametrize("reasons", [(SIP_REASON,), (DECLINE_REASON,), (SIP_REASON, Q850_REASON), (Q850_REASON, SIP_REASON)],
+                         ids=["answered", "declined", "then-q850", "after-q850"])
+def test_somebody_else_has_answered_or_declined_says_the_reason(server, wire, simulator, ringing_and_asleep, reasons):
+    call, ringing, asleep = ringing_and_asleep(f"cancel-elsewhere-{uuid.uuid4().hex}", "udp")
+    at = call.cancel(*reasons)
     assert_ended_at_once(call, at)
-    assert f"cause={cause}" in ringing.wait_request("CANCEL").headers("Reason")[0]
+    told = ", ".join(ringing.wait_request("CANCEL").headers("Reason"))
+    assert all(reason.removeprefix("Reason: ").split(";text")[0] in told for reason in reasons)
     assert simulator.wait_event(asleep.push.token, "elsewhere") - at < AT_ONCE
 
 

@@ -39,11 +39,30 @@ def test_a_call_is_never_accepted_that_way(make_server, wire, simulator):
 ])
 def test_only_a_message_is_accepted_that_way(make_server, wire, method, headers):
     """Nobody stores an invitation to a group chat, or asks a mailbox again."""
-    server = make_server(settings={"message_unanswered": "accept"}, wake_timeout=1)
+    server = make_server(settings={"message_unanswered": "accept", "silent_after": 300}, wake_timeout=1)
     phone = wire.phone(server, "member", "udp", rfc8599_fcm())
     phone.register()
     phone.sleep()
     assert wire.caller(server).request(phone.user, method, *headers).wait_final().status == 480
+
+
+def test_a_mailbox_that_reports_after_each_register_pushes_no_phone_again(make_server, wire, simulator):
+    """A push would bring the next REGISTER, and that one the next report, without end."""
+    server = make_server(settings={"silent_after": 300})
+    phone = wire.phone(server, "mailbox", "udp", rfc8599_fcm())
+    phone.answers["NOTIFY"] = (200,)
+    phone.register()
+
+    def report():
+        return wire.caller(server).request(
+            "mailbox", "NOTIFY", "Event: message-summary", text="Messages-Waiting: yes\r\n",
+            content="application/simple-message-summary")
+
+    assert report().wait_final().status == 200
+    assert simulator.events(phone.push.token) == []
+    phone.sleep()
+    report()
+    simulator.wait_event(phone.push.token, "voicemail")
 
 
 def in_cpim(kind, text):

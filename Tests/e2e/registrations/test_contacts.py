@@ -151,3 +151,26 @@ def test_what_a_late_phone_gets_is_what_the_script_made_of_the_request(kamailio,
     assert invite.headers("X-Edited") == ["before lookup"]
     assert invite.headers("X-Branch") == ["late or not"]
     kamailio.wait_log(f"BRANCH INVITE sip:lumps@127.0.0.1:{awake.port}")
+
+
+@pytest.mark.parametrize("is_awake", [True, False])
+def test_a_proxy_that_has_lost_the_phone_ends_no_call(make_server, wire, simulator, is_awake):
+    """RFC 5626, 5.3.1: 430 is the proxy's answer, and the phone comes back over another flow."""
+    server = make_server(settings={"awake_for": 60 if is_awake else 0}, wake_timeout=5)
+
+    def register(phone):
+        phone.register(600, None, "Supported: path", f"Path: <sip:127.0.0.1:{phone.endpoint.port};lr>")
+        return phone
+
+    phone = wire.phone(server, "lost-flow", "udp", rfc8599_fcm())
+    phone.answers["INVITE"] = (100, 430)
+    register(phone)
+    call = wire.call(server, "lost-flow")
+    simulator.wait_event(phone.push.token, "call")
+    if not is_awake:
+        register(phone)
+    phone.wait_request("ACK")
+    assert call.final is None
+    back = register(wire.again(phone))
+    back.wait_request("INVITE")
+    call.wait_status(200)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Modules that follow a call from its INVITE on see a held one and its late legs as any other."""
 
+import contextlib
 import pathlib
 import sqlite3
 
@@ -8,7 +9,7 @@ import pytest
 
 from phones import rfc8599_fcm
 from ports import free_port
-from servers import CALLS, KAMAILIO_ROOT, wait_until
+from servers import CALLS, KAMAILIO_ROOT, stopped, wait_until
 
 TABLES = pathlib.Path(f"{KAMAILIO_ROOT or ''}/usr/share/kamailio/db_sqlite")
 
@@ -118,3 +119,26 @@ failure_route[PUSHWAKE] {
     call.wait_status(200)
     second.wait_request("CANCEL")
     server.wait_none_held()
+
+
+@pytest.mark.parametrize("is_engine_away", [False, True])
+def test_a_register_that_a_call_waits_for_is_replicated(make_server, wire, simulator, sleeper, is_engine_away):
+    """What rings its phone leaves the script what it had: where the REGISTER goes, and its branch flags."""
+    text = CALLS.read_text().replace('    pushwake_save("location");\n', f"""    setbflag(5);
+    pushwake_save("location");
+    xlog("L_NOTICE", "SAVED $ci $bf\\n");
+    t_replicate("sip:127.0.0.1:{(port := free_port())}");
+""")
+    server = make_server(config=text, settings={"engine_timeout": 100} if is_engine_away else {}, wake_timeout=5)
+    backup = wire.phone(server, "backup", port=port)
+    backup.answers["REGISTER"] = (200,)
+    phone = sleeper(server, "twice")
+    call = wire.call(server, "twice")
+    simulator.wait_event(phone.push.token, "call")
+    woken = wire.again(phone)
+    with stopped(server.engine_pid()) if is_engine_away else contextlib.nullcontext():
+        woken.register()
+        woken.wait_request("INVITE")
+    call.wait_status(200)
+    assert backup.wait_request("REGISTER", count=2).headers("Call-ID") == [woken.call_id]
+    assert server.wait_log("SAVED", woken.call_id).split()[-1] == "32"
