@@ -94,7 +94,7 @@ def test_agi_waits_for_a_stopped_engine_no_longer_than_for_a_phone(make_engine, 
     token = apns_token()
     made = client.curl("/v1/bindings", "-d", f"aor=agi&provider=apns&app=com.example.phone&token={token}&service=voip")
     assert made.json == {"stored": 1}
-    with subprocess.Popen([PUSHWAKE, "agi", "wake", "agi", "2", "--settings", engine.settings], stdin=subprocess.PIPE,
+    with subprocess.Popen([PUSHWAKE, "agi", "--settings", engine.settings, "wake", "agi", "2"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True, bufsize=1) as channel:
         channel.stdin.write("agi_request: pushwake.agi\n\n")
         assert channel.stdout.readline().startswith("GET FULL VARIABLE")

@@ -75,7 +75,7 @@ def test_all_else_needs_no_library(tmp_path):
     assert "| `apns_key` |" in run("settings", **options).stdout
     register = "REGISTER sip:example.com SIP/2.0\r\nContact: <sip:a@192.0.2.1;pn-provider=fcm;pn-param=p;pn-prid=t>\r\n\r\n"
     assert '"bindings"' in run("parse", "-", input=register, **options).stdout
-    said = run("agi", "wake", "a", "--socket", tmp_path / "none.sock", input="agi_uniqueid: 1\n\n200 result=1 (x)\n" + "200 result=1\n" * 5,
+    said = run("agi", "--socket", tmp_path / "none.sock", "wake", "a", input="agi_uniqueid: 1\n\n200 result=1 (x)\n" + "200 result=1\n" * 5,
                **options)  # fmt: skip
     assert said.returncode == 0 and 'SET VARIABLE PUSHWAKE_STATUS "UNAVAILABLE"' in said.stdout, said
     loaded = "".join(path.read_text(errors="replace") for path in tmp_path.glob("loaded.*"))
