@@ -110,10 +110,12 @@ static int on_unreached(tm_cell_t *t, pw_hold_t *hold, int branch, int code)
 {
 	int leg, b, is_kept;
 
+	if(!is_proxys(&t->uac[branch], code)) {
+		return 0;
+	}
 	pw.reply_lock(t);
 	leg = pw_leg_of(t, hold, branch);
-	is_kept = is_proxys(&t->uac[branch], code) && leg > 0 && !hold->held && pw_leg_allowed(t, hold)
-			  && !pw_leg_reserved(t, hold);
+	is_kept = leg > 0 && !hold->held && pw_leg_allowed(t, hold) && !pw_leg_reserved(t, hold);
 	for(b = 0; b < t->nr_of_outgoings && is_kept; b++) {
 		is_kept = b == branch || b == hold->blind || t->uac[b].last_received >= 200;
 	}

@@ -189,8 +189,9 @@ extension EngineCore {
     private func hasJustRefused(_ device: CallDevice, _ message: WakeMessage, _ now: Int64) -> Bool {
         guard device.contacts.first?.reach == .datagram else { return false }
         return calls.requests(for: message.aor).contains { earlier in
-            earlier.message.callID == message.callID && earlier.message.cseq < message.cseq && earlier.hasEnded
-                && now - (earlier.forgetAt - Self.retention) <= Self.blindWindow * 1000
+            // The caller may repeat it before the host has said that the one before is over.
+            earlier.message.callID == message.callID && earlier.message.cseq < message.cseq
+                && (!earlier.hasEnded || now - (earlier.forgetAt - Self.retention) <= Self.blindWindow * 1000)
                 && earlier.hasDeclined(device)
         }
     }

@@ -207,6 +207,8 @@ PLACES = {
                                    "setflag", "setflag(1) comes after pushwake_in_dialog()"),
     "gruu": ([('modparam("registrar", "gruu_enabled", 0) ', 'modparam("registrar", "gruu_enabled", 1) ')], "gruu_enabled", "gruu_enabled is on"),
     "long contacts": ([('"contact_max_size", 1023', '"contact_max_size", 512')], "contact_max_size", "contact_max_size"),
+    "a short timer": ([('modparam("pushwake", "wake_timeout", 30)', 'modparam("tm", "fr_timer", 1500)\nmodparam("pushwake", "wake_timeout", 30)')],
+                      "fr_timer", "tm's fr_timer ends a call with 408 before a phone counts as silent (silent_after, 1500 ms)"),
     "late": ([(ARM, ""), ("case 1:  t_relay(); exit;", "case 1:  route(RELAY);"), ("branch_route[PHONE]", RELAY + "branch_route[PHONE]")],
              't_on_failure("BUSY")', 't_on_failure("BUSY") comes after pushwake_lookup()'),
     "dialog": ([("case 1:  t_relay(); exit;", "case 1:  dlg_manage(); t_relay(); exit;")], "dlg_manage", "dlg_manage() comes after"),
@@ -242,6 +244,13 @@ def test_a_mistake_in_the_script_is_named(script, mistake):
 @pytest.mark.parametrize("flags", ['"2"', '"0x02"', '"0X1f"', "2", '"$var(flags)"'])
 def test_flags_of_save_are_well(script, flags):
     done = check(script(('pushwake_save("location")', f'pushwake_save("location", {flags})')))
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("silent_after, fr_timer", [(1500, 1501), (0, 500), (-1, 500), (800, 900)])
+def test_a_timer_that_is_long_enough_is_well(script, silent_after, fr_timer):
+    lines = f'modparam("tm", "fr_timer", {fr_timer})\nmodparam("pushwake", "silent_after", {silent_after})\n'
+    done = check(script(('modparam("pushwake", "wake_timeout", 30)', lines + 'modparam("pushwake", "wake_timeout", 30)')))
     assert done.returncode == 0, done.stdout
 
 

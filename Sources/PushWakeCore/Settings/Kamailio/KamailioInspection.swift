@@ -93,6 +93,13 @@ public struct KamailioInspection {
                 "usrloc's handle_lost_tcp deletes a phone that falls asleep; set modparam(\"usrloc\", \"handle_lost_tcp\", 0)"
             )
         }
+        let silence = value("pushwake", "silent_after").flatMap { Int($0.value) } ?? 1500
+        if let timer = value("tm", "fr_timer"), let patience = Int(timer.value), silence > 0, patience <= silence {
+            add(
+                timer.location,
+                "tm's fr_timer ends a call with 408 before a phone counts as silent (silent_after, \(silence) ms), so that one whose app is suspended is not pushed; set modparam(\"tm\", \"fr_timer\", \(silence + 1000)) or more"
+            )
+        }
     }
 
     /// Contacts of other nodes are told from this one's by `server_id`; who has none has 0.
