@@ -84,9 +84,12 @@ public struct UpstreamRegistration: ~Copyable {
 
     // MARK: Phones
 
-    /// A phone registers, or leaves.
+    /// A phone registers, or leaves. A host that has found an engine tells it of all that it holds, and of some twice.
     public mutating func register(_ phone: PhoneRegister, now: Int64, wallSeconds: Int64) -> [UpstreamAction] {
-        if attempt != nil {
+        if let attempt {
+            if attempt.phone?.handle == phone.handle || waiting.contains(where: { $0.handle == phone.handle }) {
+                return []
+            }
             guard waiting.count < Self.mostWaiting else {
                 return [
                     .refuse(phone.handle, status: 503, reason: "Too Many Registrations", headers: ["Retry-After: 5"])
