@@ -291,7 +291,7 @@ void pushwake__devstates_ask_again(int is_probe);
 int pushwake__devstates_unknown(void);
 
 /*! Hints and queues ask anew about all AoRs: what they know is from before there was push, or from another engine. */
-void pushwake__devstates_changed(void);
+void pushwake__devstates_renew(void);
 
 /*! \brief Becomes readable when a state is unknown anew; whoever waits for it reads it empty. */
 int pushwake__devstates_fd(void);

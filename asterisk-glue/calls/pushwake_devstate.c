@@ -146,7 +146,7 @@ static int report_aor(void *obj, void *arg, int flags)
 	return 0;
 }
 
-void pushwake__devstates_changed(void)
+void pushwake__devstates_renew(void)
 {
 	/* While Asterisk starts, those who ask come after this module. */
 	struct ao2_container *all = ast_fully_booted ? ast_sorcery_retrieve_by_fields(ast_sip_get_sorcery(), "aor",

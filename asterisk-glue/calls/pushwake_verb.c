@@ -122,6 +122,23 @@ static void give_up(struct pushwake__call *call, const pushwake_verb *verb)
 	}
 }
 
+/*! A run of PushWake() stays until it is told to give up. A phone that is silent has been pushed, and rings for queues now. */
+static void hold(struct pushwake__call *call, const pushwake_verb *verb)
+{
+	int is_new;
+
+	ao2_lock(call);
+	call->turn = MAX(call->turn, verb->replaces);
+	is_new = call->event == PUSHWAKE_EVENT_CALL && !call->ended && !call->given_up && !call->has_waited;
+	if (is_new) {
+		call->has_waited = 1;
+	}
+	ao2_unlock(call);
+	if (is_new) {
+		pushwake__devstate_changed(call->aor);
+	}
+}
+
 static void tell(struct pushwake__call *call, int status)
 {
 	ao2_lock(call);
@@ -168,10 +185,7 @@ void pushwake__verb_execute(const pushwake_verb *verb)
 		tell(call, verb->status);
 		break;
 	case PUSHWAKE_VERB_HOLD:
-		/* A run of PushWake() stays until it is told to give up. */
-		ao2_lock(call);
-		call->turn = MAX(call->turn, verb->replaces);
-		ao2_unlock(call);
+		hold(call, verb);
 		break;
 	default:
 		ast_debug(1, "Verb %d is of a later release\n", verb->kind);

@@ -147,7 +147,7 @@ int pushwake__supervisor_start(void)
 	if (pushwake_client_await(pushwake__client(), START_WAIT_MS) < 0) {
 		ast_debug(1, "No engine yet; going on without it\n");
 	}
-	pushwake__devstates_changed();
+	pushwake__devstates_renew();
 	return 0;
 }
 

@@ -216,6 +216,23 @@ def test_a_phone_that_was_dialled_and_is_pushed_then_rings(phones, asterisk, cal
     wait_until("the hint is idle", lambda: state(asterisk, user) == "Idle")
 
 
+def test_a_phone_whose_app_is_suspended_rings_for_queues_once_it_is_pushed(asterisk, caller, user, frozen):
+    """The INVITE is out and unanswered, which is idle for Asterisk."""
+    asterisk.add_extension(user, f"hint,PushWake:{user}")
+    asterisk.add_extension(f"s{user}", f"PushWake({user},20)", "Dial(${PUSHWAKE_CONTACTS}&Local/join@pushwake,20)")
+    phone = frozen(fcm)
+    call = caller.call(f"s{user}")
+    phone.simulator.wait_push(phone.token)
+    wait_until("the hint rings", lambda: state(asterisk, user) == "Ringing", 3)
+    awake = phone.wake()
+    awake.answer(awake.expect_request("INVITE"))
+    call.expect(200)
+    wait_until("the hint is in use", lambda: state(asterisk, user) == "InUse")
+    call.end()
+    awake.reply(awake.expect_request("BYE"), 200, "OK")
+    wait_until("the hint is idle", lambda: state(asterisk, user) == "Idle")
+
+
 def test_a_message_goes_out_as_a_push(phones, asterisk, caller, user, simulator):
     token = fcm_token()
     phone = phones(user, asterisk.address)
