@@ -29,14 +29,17 @@ static int log_row(void *context, const pushwake_field *fields, size_t count)
 
 int pushwake__reload(void)
 {
-	pushwake_settings *settings = pushwake__config_read();
+	pushwake_settings *settings;
 	char error[256];
 	int res = 0;
 
+	/* ORDER: of two reloads the one that read the file last is done last. */
+	ast_mutex_lock(&reload_lock);
+	settings = pushwake__config_read();
 	if (!settings) {
+		ast_mutex_unlock(&reload_lock);
 		return -1;
 	}
-	ast_mutex_lock(&reload_lock);
 	if (pushwake_settings_replace(settings, pushwake__settings()) > 0) {
 		/* The engine goes on, with the pushes that it has in hand. */
 		pushwake_settings_free(settings);
