@@ -20,6 +20,9 @@ protocol ProviderChannel: AnyObject {
     /// Why the service gives it no access; empty while it does, and where it never asks for any.
     var refusedAccess: String { get }
 
+    /// False after a connection could not be made and until one is: calls should not rely on a push then.
+    var isHealthy: Bool { get }
+
     /// Connects, and fetches what a push needs, before the first push does.
     func warmUp()
 
@@ -44,7 +47,6 @@ extension ProviderChannel {
 
     var queue: ChannelQueue { pool.queue }
 
-    /// False after a connection could not be made and until one is: calls should not rely on a push then.
     var isHealthy: Bool { pool.isHealthy }
 
     func warmUp() { pool.warmUp() }

@@ -13,6 +13,7 @@ import uuid
 
 import pytest
 
+from peers.http_client import listen
 from peers.raw_provider import OK, RawProvider, frame, friendly, literal
 from servers import PUSHWAKE, wait_until
 
@@ -314,6 +315,20 @@ def test_an_account_without_a_token_is_complained_of_once(provider, make_engine,
     assert {outcome for outcome, _, _ in send(engine, platform="fcm", seconds=40)} == {"accepted"}
     assert engine.text().count("no access token") == 1
     assert engine.text().count("there is an access token again") == 1
+
+
+def test_a_call_waits_for_no_account_whose_tokens_cannot_be_had(provider, make_engine, simulator, tmp_path):
+    google = provider(answer(200, b'{"name":"projects/p/messages/1"}'))
+    key = json.loads((simulator.directory / "files" / "fcmkey.json").read_text())
+    (tmp_path / "key.json").write_text(json.dumps(key | {"token_uri": "https://127.0.0.1:9/token"}))
+    engine, client = listen(make_engine, tmp_path, fcm_key=tmp_path / "key.json", fcm_url=google.url)
+    wait_until("its state is known", lambda: client.curl("/healthz").json["providers"] == {"fcm": "unreachable"})
+    made = client.curl("/v1/bindings", "-d", f"aor=bob&provider=fcm&app={key['project_id']}&token={'f' * 60}")
+    assert made.json == {"stored": 1}
+    woken = client.curl("/v1/wake", "-d", "aor=bob&timeout=25").json
+    assert woken["status"] == "failed" and woken["ms"] < 5000, woken
+    (outcome, reason, _), = send(engine, platform="fcm", seconds=3)
+    assert outcome == "unavailable" and "Connection refused" in reason
 
 
 def test_a_provider_that_ends_each_connection_does_not_fill_the_log(apns):

@@ -68,6 +68,9 @@ public struct FCMCredential: ~Copyable {
 
     public init() {}
 
+    /// Whether there is a token that is good at `now`.
+    public func isUsable(now: Int64) -> Bool { token.map { now < $0.endsAt } ?? false }
+
     /// Says what a push at `now` needs.
     public mutating func authorization(now: Int64) -> Action {
         if let token, now < token.endsAt { return .use(token.authorization, generation: token.generation) }

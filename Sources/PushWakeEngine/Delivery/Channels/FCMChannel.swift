@@ -25,6 +25,9 @@ final class FCMChannel: ProviderChannel {
     private var generation: UInt32 = 0
     private var random = Randomness()
     private var isTokenRefused = false
+    /// Requests for a token in a row that had no answer. One may meet a server that starts anew.
+    private var unansweredTokens = 0
+    private static let unansweredOfUnreachable = 2
     /// Why there is no token; said once.
     private var loggedReason: String?
     /// Another channel has taken over: tokens are fetched for waiting pushes only, not ahead of need.
@@ -47,7 +50,10 @@ final class FCMChannel: ProviderChannel {
         self.sign = sign
     }
 
-    var isHealthy: Bool { pool.isHealthy && tokenPool.isHealthy && !isTokenRefused }
+    /// A token that is good serves while another cannot be had.
+    var isHealthy: Bool {
+        pool.isHealthy && (credential.isUsable(now: loop.now) || tokenPool.isHealthy && !isTokenRefused)
+    }
 
     var refusedAccess: String { isTokenRefused ? loggedReason ?? "" : "" }
 
@@ -63,6 +69,7 @@ final class FCMChannel: ProviderChannel {
         case .wait:
             pool.queue.park(job)
         case .backOff(let until, let reason):
+            if unansweredTokens >= Self.unansweredOfUnreachable { job.noteUnreachable() }
             let verdict = Verdict(
                 isTokenRefused ? .misconfigured : .unavailable, reason: "OAuth \(reason)",
                 next: isTokenRefused ? .finish : .retry(after: max(0, until - loop.now)))
@@ -119,8 +126,10 @@ final class FCMChannel: ProviderChannel {
             return tokenFailed(refusal.verdict.reason, after: nil, isFinal: true)
         }
         guard case .answered(let response, _) = exchange else {
+            unansweredTokens = min(unansweredTokens + 1, Self.unansweredOfUnreachable)
             return tokenFailed(exchange.verdict(isRepeatable: true).reason, after: nil, isFinal: false)
         }
+        unansweredTokens = 0
         switch FCMTokenRequest.answer(response, (try? JSONParser.parse(response.body)), now: loop.wallSeconds) {
         case .token(let token, let lifetime):
             credential.fetched(token, lifetime: lifetime, now: loop.now)
@@ -246,7 +255,11 @@ extension ChannelBuilder {
                 $0.maxStreams = 100
                 $0.pingAfter = nil
             },
-            tokenPool: pool(tokenOrigin, "\(label) OAuth", connections: 1, carriesPushes: false) { $0.pingAfter = nil },
+            tokenPool: pool(tokenOrigin, "\(label) OAuth", connections: 1, carriesPushes: false) {
+                $0.pingAfter = nil
+                // Pushes wait for the token: they are to hear of it.
+                $0.failsFast = true
+            },
             builder: FCMRequestBuilder(
                 payloads: payloads,
                 settings: FCMSettings(project: account.project, payload: PayloadSettings(settings)),

@@ -115,6 +115,18 @@ import Testing
         #expect(again)
     }
 
+    @Test func `is usable until its end, whatever becomes of its refresh, and not after a 401`() {
+        var credential = FCMCredential()
+        let before = credential.isUsable(now: start)
+        credential = ready()
+        credential.fetchFailed(reason: "HTTP 503", after: nil, now: start + 3_598_000, random: 0)
+        let after = [3_598_999, 3_599_000].map { credential.isUsable(now: start + $0) }
+        credential = ready()
+        _ = credential.refused(generation: 1, now: start)
+        let refused = credential.isUsable(now: start)
+        #expect(!before && after == [true, false] && !refused)
+    }
+
     @Test func `is fetched anew once after a 401`() {
         var credential = ready()
         let first = credential.refused(generation: 1, now: start + 10)
