@@ -31,7 +31,7 @@ extension PushWakeCommand {
             Glibc.exit(1)
         }
         do {
-            var command = try parseAsRoot()
+            var command = try parseAsRoot(AGICommand.closed(Array(CommandLine.arguments.dropFirst())))
             try command.run()
         } catch {
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
