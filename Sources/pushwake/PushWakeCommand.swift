@@ -30,7 +30,7 @@ extension PushWakeCommand {
             Glibc.exit(1)
         }
         do {
-            var command = try parseAsRoot(arguments)
+            var command = try parseAsRoot(AGICommand.closed(arguments))
             try command.run()
         } catch {
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }

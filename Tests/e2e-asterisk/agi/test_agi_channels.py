@@ -271,6 +271,14 @@ def test_an_argument_may_begin_with_a_hyphen(hook, provider, sleeper, kind):
         assert hook.channel(kind, "bindings", aor).finish(2).status == "NOBINDING"
 
 
+@pytest.mark.parametrize("options", [[], ["--"]])
+def test_options_stand_before_the_command(hook, options):
+    assert "USAGE: pushwake agi" in hook.shell("agi", "--help").stdout
+    command = [PUSHWAKE, "agi", "--set", "engine_timeout=900", "--socket", hook.socket, *options]
+    hook.made.append(ProcessChannel(command, hook.environment, next(hook.calls), "bindings", "nobody"))
+    assert hook.made[-1].finish(2).status == "NOBINDING"
+
+
 @pytest.mark.parametrize("how", ["SIGHUP", "SIGHUP of a script around it", "HANGUP", "connection closed"])
 def test_a_hang_up_ends_the_wait_and_the_phone_hears_of_it(hook, provider, sleeper, how):
     channel = hook.wrapped("wake", sleeper.user, "30") if "around" in how else hook.channel(
