@@ -154,10 +154,10 @@ private let rows: [PolicyRow] = [
     .init(method: "CANCEL", headers: ["reason: Q.850;cause=16, SIP;cause=603"], decision: .ends(.failed(603))),
     .init(
         method: "CANCEL", headers: ["Reason: SIP;cause=200", "Reason: Q.850;cause=26"],
-        decision: .ends(.acceptedElsewhere)),
+        decision: .ends(.completedElsewhere)),
     .init(
         method: "CANCEL", headers: ["Reason: Q.850;cause=26", "Reason: SIP;cause=200"],
-        decision: .ends(.acceptedElsewhere)),
+        decision: .ends(.completedElsewhere)),
     .init(
         method: "CANCEL", headers: ["Reason: SIP;text=\"no, SIP;cause=600 \\\"\";cause=200"],
         decision: .ends(.completedElsewhere)),
