@@ -14,15 +14,13 @@ struct AGICommand: ParsableCommand {
     @OptionGroup var options: SettingsOptions
     @Argument(parsing: .remaining, help: "Command and its arguments.") var arguments: [String] = []
 
-    private static let optionsWithValue: Set = ["--settings", "--set", "--socket"]
-
     /// The words of a command line, with `--` before the command of the dialplan: a caller may dial a hyphen, and a text
     /// may begin with one, so nothing behind it is an option.
     static func closed(_ words: [String]) -> [String] {
         guard words.first == configuration.commandName else { return words }
         var index = 1
         while index < words.count, words[index].hasPrefix("-"), words[index] != "--" {
-            index += optionsWithValue.contains(words[index]) ? 2 : 1
+            index += SettingsOptions.takesValue(words[index]) ? 2 : 1
         }
         guard index < words.count else { return words }
         return words[..<index] + ["--"] + words[index...].drop { $0 == "--" }

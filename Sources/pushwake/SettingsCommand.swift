@@ -82,6 +82,9 @@ struct SettingsOptions: ParsableArguments {
             valueName: "path"))
     var socket: String?
 
+    /// Whether the word behind this one belongs to it: the names of all options above.
+    static func takesValue(_ option: String) -> Bool { ["--settings", "--set", "--socket"].contains(option) }
+
     /// The values that file and options give; every problem goes to standard error and ends the command.
     func load() throws -> Settings {
         var values = Settings()
