@@ -160,9 +160,10 @@ final class Delivery {
         _ push: consuming Push, type: APNsPushType?, isWanted: Bool = false, isTimed: Bool = false, delay: Int64 = 0,
         deadline: Int64,
         refusal: Verdict? = nil,
-        completion: @escaping (PushJob, Verdict, Int) -> Void
+        completion: consuming @escaping (PushJob, Verdict, Int) -> Void
     ) -> PushJob {
         let type = isWanted ? type : type.map { pushTypes.type(insteadOf: $0, for: push.binding.service) }
+        let choice = refusal == nil ? channels.choice(for: push.binding, type, now: loop.wallSeconds) : nil
         lastID &+= 1
         let job = PushJob(
             id: lastID, pushID: PushID(high: random.next(), low: random.next()), push: push,
@@ -175,7 +176,7 @@ final class Delivery {
             loop.atEndOfTurn { job.finish(refusal, status: 0) }
             return job
         }
-        guard let choice = channels.choice(for: job.push.binding, type, now: loop.wallSeconds) else {
+        guard let choice else {
             let refusal = self.refusal(of: job.push.binding)
             loop.atEndOfTurn { job.finish(refusal, status: 0) }
             return job
@@ -229,10 +230,13 @@ final class Delivery {
         queues.close(.engineEnds)
     }
 
-    /// For jobs: one has its verdict.
-    func ended(_ job: PushJob, _ verdict: Verdict) {
+    /// For jobs: one has its verdict. `channel` had it last; nil when none did.
+    func ended(_ job: PushJob, _ verdict: Verdict, on channel: (any ProviderChannel)?) {
         queued -= 1
-        guard let channel = job.channel else { return }
+        if let channel { note(verdict, of: job, on: channel) }
+    }
+
+    private func note(_ verdict: Verdict, of job: PushJob, on channel: any ProviderChannel) {
         if verdict.outcome == .misconfigured { configurationErrors[job.binding.provider] = verdict.reason }
         // Phones name their apps: one that is another team's must not open the circuit for all.
         guard !verdict.isOfApp else { return }

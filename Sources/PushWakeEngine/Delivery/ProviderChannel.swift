@@ -55,7 +55,7 @@ extension ProviderChannel {
 
     func submit(_ job: PushJob) {
         if let end = job.endBeforeSending(now: loop.now) { return job.finish(end, status: 0) }
-        guard queue.admits(job) else { return }
+        guard pool.admits(job) else { return }
         send(job)
     }
 
@@ -68,8 +68,8 @@ extension ProviderChannel {
 /// Where a push goes that somebody has set up a provider for.
 enum ChannelChoice {
     case channel(any ProviderChannel)
-    /// Nowhere: this push must not leave, and ends so.
-    case noChannel(Verdict)
+    /// Nowhere: this push must not leave, and ends so. Rare, and larger than a channel.
+    indirect case noChannel(Verdict)
 
     /// Nil for a refusal.
     var channel: (any ProviderChannel)? {

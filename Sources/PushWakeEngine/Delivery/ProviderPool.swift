@@ -48,6 +48,10 @@ final class ProviderPool {
         pool.send(request, deadline: deadline, completion: completion)
     }
 
+    /// As the queue's own.
+    @inline(never)
+    func admits(_ job: PushJob) -> Bool { queue.admits(job) }
+
     /// Sends what writes its request when a connection takes it, as a push does.
     func send(_ exchange: HTTPExchange) { pool.send(exchange) }
 

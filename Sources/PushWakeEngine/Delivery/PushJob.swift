@@ -65,7 +65,9 @@ final class PushJob: HTTPExchange {
 
     override func write(into request: inout HTTPRequest) throws(PushFailure) {
         if isTimed, writtenAt == 0 { writtenAt = SystemClock.monotonicMicroseconds() }
-        guard let channel, !isCancelled else { throw .callOver }
+        // Taken out for the call, and no reference is counted.
+        guard !isCancelled, let channel = self.channel.take() else { throw .callOver }
+        defer { self.channel = channel }
         try channel.write(self, into: &request)
     }
 
@@ -82,7 +84,10 @@ final class PushJob: HTTPExchange {
     }
 
     override func ended(_ result: HTTPResult) {
-        guard let channel else { return finish(result.verdict(isRepeatable: false), status: 0) }
+        // As for `write`: most pushes need no channel any more, and `conclude` gives it back where another attempt follows.
+        guard let channel = self.channel.take() else {
+            return finish(result.verdict(isRepeatable: false), status: 0)
+        }
         channel.ended(self, result)
     }
 
@@ -101,7 +106,9 @@ final class PushJob: HTTPExchange {
     }
 
     /// Ends the push; a second end is ignored, so that no path can report it twice.
-    func finish(_ verdict: Verdict, status: Int) {
+    func finish(_ verdict: Verdict, status: Int) { finish(verdict, status: status, on: channel) }
+
+    fileprivate func finish(_ verdict: Verdict, status: Int, on channel: (any ProviderChannel)?) {
         guard !isFinished else { return }
         isFinished = true
         if onRetry != nil { onRetry = nil }
@@ -111,7 +118,7 @@ final class PushJob: HTTPExchange {
             (verdict, status) = (failedAttempt.verdict, failedAttempt.status)
         }
         if verdict.outcome != .accepted { verdict = verdict.withoutToken(of: binding) }
-        delivery?.ended(self, verdict)
+        delivery?.ended(self, verdict, on: channel)
         completion(self, verdict, status)
     }
 }
@@ -125,7 +132,8 @@ extension PushJob {
 
     /// Goes on as the verdict of an attempt says: ends here, or back to the channel now or later.
     func conclude(_ verdict: Verdict, status: Int, on channel: any ProviderChannel, _ loop: Loop) {
-        if verdict.next == .finish { return finish(verdict, status: status) }
+        if verdict.next == .finish { return finish(verdict, status: status, on: channel) }
+        self.channel = channel
         if delivery?.hasEnded == true { return finish(.engineEnds, status: 0) }
         switch verdict.next {
         case .hold(let pause): channel.queue.hold(pause)

@@ -110,9 +110,9 @@ public final class LoadRun {
             Self.count(in: &callID, at: 5)
         }
         let push = Push(
-            Self.binding(provider, token: String(decoding: token, as: UTF8.self)),
+            Self.binding(provider, token: Self.text(&token)),
             PushContent(
-                event: .call, callID: String(decoding: callID, as: UTF8.self), fromURI: "sip:alice@example.com",
+                event: .call, callID: Self.text(&callID), fromURI: "sip:alice@example.com",
                 fromDisplay: "Alice Example", toURI: "sip:bob@example.com", timeToLive: 40, sentAt: loop.wallSeconds))
         delivery.push(push, type: type, deadline: loop.now + 15_000, completion: completion)
     }
@@ -145,6 +145,9 @@ public final class LoadRun {
             aor: "load", provider: provider, app: "com.example.phone", service: provider == .apns ? .voip : nil,
             token: token, dialect: .rfc8599)
     }
+
+    /// `inout` and not changed: nobody else can change it then, and no reference is counted.
+    private static func text(_ bytes: inout [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
     /// Makes a number of sixteen hexadecimal digits one more.
     private static func count(in text: inout [UInt8], at start: Int) {

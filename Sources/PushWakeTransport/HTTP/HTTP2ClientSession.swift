@@ -27,7 +27,7 @@ final class HTTP2ClientSession {
     private var ended: [HTTPExchange] = []
     private var fields: [nghttp2_nv] = []
     /// What stands in `fields`: those of a header block, and of a request so many, of which the pseudo fields begin here.
-    private var layout: (headerBlock: RepeatedHeaderBlock?, start: Int, pseudo: Int, own: Int) = (nil, 0, 0, 0)
+    private var layout: (headerBlock: HTTPHeaderBlock?, start: Int, pseudo: Int, own: Int) = (nil, 0, 0, 0)
     /// The request that is being written, and room for bodies until they have been sent: with many streams open,
     /// memory that is warm is worth more than the work.
     private var request = HTTPRequest()
@@ -97,15 +97,13 @@ final class HTTP2ClientSession {
         exchange.reset()
         exchange.submittedAt = now
         let count = request.storage.count + request.body.count
-        var headerBlock: RepeatedHeaderBlock?
-        if let shared = request.headerBlock { headerBlock = lasting(shared) }
         // Nghttp2's pointer keeps nothing alive: `open` does, until the stream is closed.
-        let streamID = submit(headerBlock, Unmanaged.passUnretained(exchange).toOpaque())
+        let streamID = submit(&request, Unmanaged.passUnretained(exchange).toOpaque())
         guard streamID > 0 else {
             isExhausted = true
             return 0
         }
-        exchange.headerBlock = headerBlock
+        exchange.headerBlock = request.headerBlock == nil ? nil : latestHeaderBlock
         swap(&exchange.body, &request.body)
         if var spare = spareBodies.popLast() { swap(&request.body, &spare) }
         exchange.streamID = streamID
@@ -119,24 +117,21 @@ final class HTTP2ClientSession {
         guard exchange.body.capacity > 0 else { return }
         var body: [UInt8] = []
         swap(&body, &exchange.body)
+        reclaim(body)
+    }
+
+    private func reclaim(_ body: consuming [UInt8]) {
         guard spareBodies.count < 256, body.capacity <= 8192 else { return }
         // Emptied when another request takes it.
-        spareBodies.append(consume body)
+        spareBodies.append(body)
     }
 
-    /// The header block's fields, at addresses that last.
-    private func lasting(_ headerBlock: HTTPHeaderBlock) -> RepeatedHeaderBlock {
-        if let latestHeaderBlock, latestHeaderBlock.headerBlock === headerBlock { return latestHeaderBlock }
-        let made = RepeatedHeaderBlock(headerBlock)
-        latestHeaderBlock = made
-        return made
-    }
-
-    /// nghttp2 copies the request's own names and values, so that these pointers need to live only for the call.
-    private func submit(_ headerBlock: RepeatedHeaderBlock?, _ user: UnsafeMutableRawPointer) -> Int32 {
+    /// nghttp2 copies the request's own names and values, so that these pointers need to live only for the call. `inout`
+    /// because nobody else can change it then: no reference to its arrays is counted.
+    private func submit(_ request: inout HTTPRequest, _ user: UnsafeMutableRawPointer) -> Int32 {
         request.storage.withUnsafeBufferPointer { storage in
             guard let base = storage.baseAddress else { return -1 }
-            collect(headerBlock, base)
+            collect(request, base)
             if request.body.isEmpty {
                 return nghttp2_submit_request(session, nil, fields, fields.count, nil, user)
             }
@@ -148,16 +143,13 @@ final class HTTP2ClientSession {
 
     /// Puts the fields in order: the header block's stay where they are from one request to the next, and the request's own
     /// take the places of the last one's.
-    private func collect(_ headerBlock: RepeatedHeaderBlock?, _ base: UnsafePointer<UInt8>) {
+    private func collect(_ request: HTTPRequest, _ base: UnsafePointer<UInt8>) {
         let own = request.fields.count
         var pseudo = 0
         for index in 0..<own where base[Int(request.fields[index].nameStart)] == UInt8(ascii: ":") { pseudo += 1 }
-        if layout.headerBlock !== headerBlock || layout.pseudo != pseudo || layout.own != own || fields.isEmpty {
-            let (first, others) = (headerBlock?.pseudoFields ?? [], headerBlock?.fields ?? [])
-            let (none, rest) = (nghttp2_nv(), own - pseudo)
-            fields =
-                first + Array(repeating: none, count: pseudo) + others + Array(repeating: none, count: rest)
-            layout = (headerBlock, first.count, pseudo, own)
+        if layout.headerBlock !== request.headerBlock || layout.pseudo != pseudo || layout.own != own || fields.isEmpty
+        {
+            arrange(request.headerBlock, pseudo: pseudo, own: own)
         }
         fields.withUnsafeMutableBufferPointer { fields in
             var (next, nextPseudo) = (fields.count - (own - pseudo), layout.start)
@@ -172,6 +164,18 @@ final class HTTP2ClientSession {
                 }
             }
         }
+    }
+
+    /// Makes places for the fields of another header block, at addresses that last, and for another number of own ones.
+    private func arrange(_ headerBlock: HTTPHeaderBlock?, pseudo: Int, own: Int) {
+        if let headerBlock, latestHeaderBlock?.headerBlock !== headerBlock {
+            latestHeaderBlock = RepeatedHeaderBlock(headerBlock)
+        }
+        let lasting = headerBlock == nil ? nil : latestHeaderBlock
+        let (first, others) = (lasting?.pseudoFields ?? [], lasting?.fields ?? [])
+        let (none, rest) = (nghttp2_nv(), own - pseudo)
+        fields = first + Array(repeating: none, count: pseudo) + others + Array(repeating: none, count: rest)
+        layout = (headerBlock, first.count, pseudo, own)
     }
 
     /// Ends a stream without waiting for its answer; it comes up in `takeEnded()`, as broken for this reason.
@@ -308,14 +312,20 @@ final class HTTP2ClientSession {
     /// Copies the next piece of a body; true with the last one.
     fileprivate func sendBody(of exchange: HTTPExchange, into buffer: UnsafeMutableBufferPointer<UInt8>) -> (Int, Bool)
     {
-        let count = min(buffer.count, exchange.body.count - exchange.bodyOffset)
-        exchange.body.withUnsafeBufferPointer { body in
+        // As `submit` takes the request.
+        var body: [UInt8] = []
+        swap(&body, &exchange.body)
+        let count = min(buffer.count, body.count - exchange.bodyOffset)
+        body.withUnsafeBufferPointer { body in
             guard let source = body.baseAddress, let target = buffer.baseAddress else { return }
             target.update(from: source + exchange.bodyOffset, count: count)
         }
         exchange.bodyOffset += count
-        guard exchange.bodyOffset == exchange.body.count else { return (count, false) }
-        reclaimBody(of: exchange)
+        if exchange.bodyOffset < body.count {
+            swap(&body, &exchange.body)
+            return (count, false)
+        }
+        reclaim(body)
         return (count, true)
     }
 

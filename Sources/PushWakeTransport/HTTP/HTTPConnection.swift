@@ -86,13 +86,20 @@ final class HTTPConnection: LoopSource, TurnEnding {
         case sent
         /// No stream is free; nothing has happened.
         case noStream
+        /// No stream can be opened any more: the connection is to be drained.
+        case exhausted
         /// It would not write its request; nothing has happened.
         case refused(PushFailure)
     }
 
-    /// Opens a stream for the request.
+    /// Opens a stream for the request. Whatever comes of it, the connection does not end meanwhile.
     func submit(_ exchange: HTTPExchange) -> Submission {
         guard case .established(let established) = stage else { return .noStream }
+        // SAFETY: the stage keeps it, and stays as it is; no reference is counted for each request.
+        return Unmanaged.passUnretained(established)._withUnsafeGuaranteedRef { submit(exchange, on: $0) }
+    }
+
+    private func submit(_ exchange: HTTPExchange, on established: Established) -> Submission {
         let session = established.session
         guard freeStreams(of: session) > 0, isTrusted(session) else { return .noStream }
         let bytes: Int
@@ -101,10 +108,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
         } catch {
             return .refused(error)
         }
-        guard bytes > 0 else {
-            drain()
-            return .noStream
-        }
+        guard bytes > 0 else { return .exhausted }
         machine.streamOpened()
         watchForAnswer(to: exchange, on: established)
         scheduleFlush()

@@ -159,10 +159,17 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
 
     /// Whether the exchange needs to wait no more.
     private func place(_ exchange: HTTPExchange) -> Bool {
-        for index in connections.indices {
-            switch connections[index].submit(exchange) {
+        var index = 0
+        while index < connections.count {
+            // SAFETY: no submission ends a connection, so its place here keeps it; no reference is counted for each request.
+            let submission = Unmanaged.passUnretained(connections[index])._withUnsafeGuaranteedRef {
+                $0.submit(exchange)
+            }
+            switch submission {
             case .sent: return true
-            case .noStream: continue
+            case .noStream: index += 1
+            // Then it has no place here any more.
+            case .exhausted: connections[index].drain()
             case .refused(let refusal):
                 loop.atEndOfTurn { exchange.ended(.refused(refusal)) }
                 return true
@@ -185,6 +192,9 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             case .noStream:
                 withoutStream.prepend(exchange)
                 return seekConnection()
+            case .exhausted:
+                withoutStream.prepend(exchange)
+                connection.drain()
             }
         }
         if !withoutStream.isEmpty || waitingOutside > 0 { seekConnection() }
@@ -287,26 +297,17 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     func connection(_ connection: HTTPConnection, ended exchanges: [HTTPExchange]) {
         var (hasAnswer, hasGoodAnswer) = (false, false)
         var returned: [HTTPExchange] = []
-        for exchange in exchanges {
-            switch exchange.end {
-            case .answered:
+        for index in exchanges.indices {
+            // SAFETY: the caller's array keeps it; no reference is counted for each request.
+            Unmanaged.passUnretained(exchanges[index])._withUnsafeGuaranteedRef { exchange in
+                guard exchange.end == .answered else {
+                    if hasComeBack(exchange, from: connection) { returned.append(exchange) }
+                    return
+                }
                 hasAnswer = true
                 if exchange.response.status < 400 { hasGoodAnswer = true }
                 if !exchange.response.headers.isEmpty, let date = exchange.response["date"] { onDate?(date) }
                 exchange.ended(.answered(exchange.takeResponse(), connection: connection.id))
-            case .notProcessed:
-                if let refusal = connection.certificateProblem {
-                    exchange.ended(.notAdmitted(refusal))
-                } else {
-                    returned.append(exchange)
-                }
-            case .broken(let reason) where exchange.isTakenBack:
-                exchange.cancelReason = reason
-                returned.append(exchange)
-            case .broken(let reason):
-                statistics.requestsLost += connection.certificateProblem == nil ? 1 : 0
-                exchange.ended(connection.certificateProblem.map { .notAdmitted($0) } ?? .lost(reason))
-            case nil: continue
             }
         }
         // In the order in which they were sent: two texts to one phone are to come in theirs.
@@ -318,6 +319,23 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         if hasAnswer, isRefused { (isRefused, lastProblem) = (false, "") }
         drainQueue()
         offerCapacity()
+    }
+
+    /// Without an answer it ends here, or goes over another connection: then this is true.
+    private func hasComeBack(_ exchange: HTTPExchange, from connection: HTTPConnection) -> Bool {
+        switch exchange.end {
+        case .notProcessed:
+            guard let refusal = connection.certificateProblem else { return true }
+            exchange.ended(.notAdmitted(refusal))
+        case .broken(let reason) where exchange.isTakenBack:
+            exchange.cancelReason = reason
+            return true
+        case .broken(let reason):
+            statistics.requestsLost += connection.certificateProblem == nil ? 1 : 0
+            exchange.ended(connection.certificateProblem.map { .notAdmitted($0) } ?? .lost(reason))
+        case .answered, nil: break
+        }
+        return false
     }
 
     /// Its time was over before a connection took it; why, where that is known.

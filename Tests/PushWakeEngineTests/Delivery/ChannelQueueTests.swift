@@ -265,7 +265,7 @@ import Testing
         bench.push(.call, "first")
         #expect(bench.run { bench.ends["first"] != nil })
         let first = try #require(bench.jobs["first"])
-        let channel = try #require(first.channel)
+        let channel = try #require(bench.delivery.choice(for: first.binding)?.channel)
         channel.pool.close()
         bench.loop.updateTime()
         var ends: [Verdict] = []
