@@ -38,6 +38,8 @@ typedef struct pw_hold_refs {
 
 static pw_slot_t *slots = NULL;
 static atomic_t *handles = NULL;
+/* Holds in the table: with none, which is most of the time, nobody looks into each slot. */
+static int *linked = NULL;
 
 int pw_holds_init(void)
 {
@@ -45,11 +47,13 @@ int pw_holds_init(void)
 
 	slots = shm_malloc(PW_SLOTS * sizeof(pw_slot_t));
 	handles = shm_malloc(sizeof(atomic_t));
-	if(slots == NULL || handles == NULL) {
+	linked = shm_malloc(sizeof(*linked));
+	if(slots == NULL || handles == NULL || linked == NULL) {
 		SHM_MEM_ERROR;
 		return -1;
 	}
 	atomic_set(handles, 0);
+	*linked = 0;
 	memset(slots, 0, PW_SLOTS * sizeof(pw_slot_t));
 	for(i = 0; i < PW_SLOTS; i++) {
 		if(lock_init(&slots[i].lock) == NULL) {
@@ -99,6 +103,7 @@ void pw_hold_link(pw_hold_t *hold, int is_held)
 	}
 	slot->last = hold;
 	hold->linked = 1;
+	__sync_add_and_fetch(linked, 1);
 	lock_release(&slot->lock);
 	if(is_held) {
 		update_stat(pw_count.held, 1);
@@ -133,6 +138,7 @@ int pw_hold_unlink(pw_hold_t *hold)
 		}
 		hold->next = hold->prev = NULL;
 		hold->linked = 0;
+		__sync_sub_and_fetch(linked, 1);
 	}
 	lock_release(&slot->lock);
 	if(was) {
@@ -235,6 +241,9 @@ int pw_holds_each(str *table, str *aor, enum pw_holds which, pw_hold_fn visit, v
 	pw_hold_refs_t refs = {NULL, 0, 0};
 	pw_hold_t *hold;
 
+	if(__sync_add_and_fetch(linked, 0) == 0) {
+		return 0;
+	}
 	for(; i < end && !failed; i++) {
 		if(slots[i].first == NULL) { /* most are; what is added at this moment is too young to matter */
 			continue;
