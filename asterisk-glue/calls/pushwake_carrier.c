@@ -41,11 +41,12 @@ static struct carrier *carrier_new(struct pushwake__call *call, struct ast_chann
 	return carrier;
 }
 
+/*! Of a channel that inherited none, since memory was short, none is inherited. */
 static void *store_duplicate(void *data)
 {
 	struct carrier *carrier = data;
 
-	return carrier_new(carrier->call, NULL);
+	return carrier ? carrier_new(carrier->call, NULL) : NULL;
 }
 
 /*! Whether its other side has hung up: PJSIP marks every channel that goes so, but CANCEL and BYE were seen before. */
