@@ -103,6 +103,11 @@ static void store_destroy(void *data)
 	ao2_unlock(call);
 	if (is_last) {
 		pushwake__call_end(call, PUSHWAKE_CALL_CANCELLED, 487, "");
+		pushwake__call_forget(call);
+	}
+	/* Whose phone has come as the call ended: Dial() ends before it has sent all, or does not begin. */
+	if (call->ended) {
+		pushwake__legs_refuse_unsent(call);
 	}
 	ao2_ref(call, -1);
 	ast_free(carrier);

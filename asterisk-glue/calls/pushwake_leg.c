@@ -116,7 +116,7 @@ int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int 
 	int count = 0, old;
 
 	ao2_lock(call);
-	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
+	for (index = 0; !call->ended && index < AST_VECTOR_SIZE(&call->legs); index++) {
 		struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
 
 		if (leg->state != PUSHWAKE__LEG_QUEUED) {
@@ -164,15 +164,26 @@ static int end_one(struct pushwake__call *call, enum pushwake__leg_state state, 
 	return found;
 }
 
-void pushwake__legs_refuse_queued(struct pushwake__call *call)
+static void refuse_all(struct pushwake__call *call, enum pushwake__leg_state state)
 {
 	int number;
 
-	while (end_one(call, PUSHWAKE__LEG_QUEUED, &number)) {
+	while (end_one(call, state, &number)) {
 		if (number > 0 && call->watched) {
 			pushwake_progressed(pushwake__client(), call->handle, number, 503, 0);
 		}
 	}
+}
+
+void pushwake__legs_refuse_queued(struct pushwake__call *call)
+{
+	refuse_all(call, PUSHWAKE__LEG_QUEUED);
+}
+
+void pushwake__legs_refuse_unsent(struct pushwake__call *call)
+{
+	refuse_all(call, PUSHWAKE__LEG_QUEUED);
+	refuse_all(call, PUSHWAKE__LEG_GIVEN);
 }
 
 /*! Whether a leg is in a dial string, sent, or in this state. */
