@@ -194,7 +194,7 @@ def too_late(sleeper, caller, user, asterisk):
         asterisk.add_extension(f"gap-{user}", f"PushWake({user},20)", "Wait(10)", "Dial(${PUSHWAKE_CONTACTS})")
         call = caller.call(f"gap-{user}")
         awake = phone.wait_and_wake()
-        wait_until("the dialplan has it", lambda: "Wait" in asterisk.cli("core show channels concise"))
+        wait_until("the dialplan has it", lambda: "!Wait!" in asterisk.cli("core show channels concise"))
         call.cancel()
         return phone, awake
 
@@ -212,6 +212,22 @@ def test_a_phone_that_comes_as_its_caller_hangs_up_is_shown_the_end(too_late):
 def test_a_phone_that_comes_as_its_caller_hangs_up_is_told_by_push(too_late):
     phone, _ = too_late(fcm)
     wait_until("it hears of it", lambda: events(phone) == ["call", "cancel"])
+
+
+def test_a_phone_that_comes_as_another_answers_is_told_by_push(sleeper, desk, caller, user, asterisk):
+    phone = sleeper(fcm)
+    asterisk.add_extension(f"slow-{user}", "PushWake(,,j)", "Wait(10)", "Dial(${PUSHWAKE_CONTACTS})")
+    asterisk.add_extension(
+        f"fork-{user}", f"PushWake({user},20)", f"Dial(${{PUSHWAKE_CONTACTS}}&Local/slow-{user}@phones)")
+    call = caller.call(f"fork-{user}")
+    invite = desk.expect_request("INVITE")
+    desk.ring(invite)
+    phone.wait_and_wake()
+    wait_until("the dialplan has it", lambda: "!Wait!" in asterisk.cli("core show channels concise"))
+    desk.answer(invite)
+    call.expect(200)
+    wait_until("it hears of it", lambda: events(phone) == ["call", "elsewhere"])
+    call.end()
 
 
 @pytest.mark.parametrize("status", [180, 183])
