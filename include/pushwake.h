@@ -599,7 +599,7 @@ int pushwake_call_ended(pushwake_client *client, pushwake_str aor, pushwake_str 
 /* For hosts that hold each call in its own thread: wakes as pushwake_wake() does,
  * then reports each phone that registers. It has its own connection. Freeing it ends
  * the wait and counts as PUSHWAKE_CALL_CANCELLED, unless pushwake_call_ended() said
- * otherwise. */
+ * otherwise. *out is NULL where the headers say that the request wakes nobody. */
 typedef struct pushwake_wait pushwake_wait;
 int pushwake_wait_new(pushwake_wait **out, pushwake_wake_result *result, pushwake_client *client,
                       pushwake_wake_request *request);

@@ -60,11 +60,16 @@ void pushwake__call_link(struct pushwake__call *call)
 	ao2_link(calls_by_origin, call);
 }
 
+/*! REGISTERs and answers find it no longer. */
 static void call_unlink(struct pushwake__call *call)
 {
-	ao2_unlink(calls_by_handle, call);
 	ao2_unlink(calls_by_aor, call);
 	ao2_unlink(calls_by_origin, call);
+}
+
+void pushwake__call_forget(struct pushwake__call *call)
+{
+	ao2_unlink(calls_by_handle, call);
 }
 
 /*! A name for the engine: the time comes first, so that none of an Asterisk that was before has it. */
@@ -148,6 +153,7 @@ void pushwake__call_finish_message(struct pushwake__call *call)
 {
 	/* Nobody hangs up a message: its end would drop the pushes that have not left yet. */
 	call_unlink(call);
+	pushwake__call_forget(call);
 }
 
 /* ---- All of them */

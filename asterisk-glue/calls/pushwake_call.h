@@ -113,10 +113,13 @@ AST_VECTOR(pushwake__calls, struct pushwake__call *);
 int pushwake__calls_start(void);
 void pushwake__calls_stop(void);
 
-/*! A new call, a reference, or NULL; takes `call_id` over. It is found once it is linked: by what the engine, a REGISTER and an
- * answer know of it, until it ends. */
+/*! A new call, a reference, or NULL; takes `call_id` over. It is found once it is linked: by what a REGISTER and an answer know
+ * of it until it ends, and by what the engine calls it until it is forgotten. */
 struct pushwake__call *pushwake__call_create(const char *aor, int event, char *call_id, const char *origin);
 void pushwake__call_link(struct pushwake__call *call);
+
+/*! No channel carries it any more. */
+void pushwake__call_forget(struct pushwake__call *call);
 
 /*! Whether a call waits for phones of this AoR. */
 int pushwake__calls_wait_for(const char *aor);
@@ -209,6 +212,9 @@ void pushwake__legs_fail_unsent(struct pushwake__call *call);
 
 /*! Legs that nobody has taken cannot be sent, and the engine hears of it although the call is over. */
 void pushwake__legs_refuse_queued(struct pushwake__call *call);
+
+/*! The same of those that a dialplan has taken and not sent. */
+void pushwake__legs_refuse_unsent(struct pushwake__call *call);
 
 /*! Whether a leg is out, or may go out without us. */
 int pushwake__legs_live(struct pushwake__call *call);

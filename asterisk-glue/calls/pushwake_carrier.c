@@ -41,11 +41,12 @@ static struct carrier *carrier_new(struct pushwake__call *call, struct ast_chann
 	return carrier;
 }
 
+/*! Of a channel that inherited none, since memory was short, none is inherited. */
 static void *store_duplicate(void *data)
 {
 	struct carrier *carrier = data;
 
-	return carrier_new(carrier->call, NULL);
+	return carrier ? carrier_new(carrier->call, NULL) : NULL;
 }
 
 /*! Whether its other side has hung up: PJSIP marks every channel that goes so, but CANCEL and BYE were seen before. */
@@ -102,6 +103,11 @@ static void store_destroy(void *data)
 	ao2_unlock(call);
 	if (is_last) {
 		pushwake__call_end(call, PUSHWAKE_CALL_CANCELLED, 487, "");
+		pushwake__call_forget(call);
+	}
+	/* Whose phone has come as the call ended: Dial() ends before it has sent all, or does not begin. */
+	if (call->ended) {
+		pushwake__legs_refuse_unsent(call);
 	}
 	ao2_ref(call, -1);
 	ast_free(carrier);

@@ -36,19 +36,22 @@ static void report(struct pushwake__call *call, int number, int status, int from
 	}
 }
 
-/*! Takes the leg over. */
+/*! Takes the leg over. 0: it is there already; below 0: memory is short. */
 static int add(struct pushwake__call *call, struct pushwake__leg leg)
 {
+	int is_known;
+
 	ao2_lock(call);
 	if (leg.number == PUSHWAKE__LEG_NEXT) {
 		leg.number = call->last_leg + 1;
 	}
 	/* The answer to a wake and a verb may tell of the same leg. */
-	if ((leg.number && find(call, leg.number)) || AST_VECTOR_APPEND(&call->legs, leg)) {
+	is_known = leg.number && find(call, leg.number);
+	if (is_known || AST_VECTOR_APPEND(&call->legs, leg)) {
 		ao2_unlock(call);
 		pushwake__contact_free(leg.contact);
 		ast_free(leg.reason);
-		return 0;
+		return is_known ? 0 : -1;
 	}
 	call->last_leg = MAX(call->last_leg, leg.number);
 	ao2_unlock(call);
@@ -60,21 +63,7 @@ int pushwake__leg_add(struct pushwake__call *call, int number, const struct push
 {
 	struct pushwake__leg leg = { .number = number, .state = state };
 
-	return pushwake__contact_copy(&leg.contact, contact) ? 0 : add(call, leg);
-}
-
-void pushwake__leg_queue(struct pushwake__call *call, int number, const struct pushwake__contact *contact,
-	int replaces, const char *reason)
-{
-	struct pushwake__leg leg = { .number = number, .state = PUSHWAKE__LEG_QUEUED, .replaces = replaces };
-
-	if (pushwake__contact_copy(&leg.contact, contact)) {
-		return;
-	}
-	leg.reason = ast_strlen_zero(reason) ? NULL : ast_strdup(reason);
-	if (add(call, leg)) {
-		pushwake__call_alert(call);
-	}
+	return !pushwake__contact_copy(&leg.contact, contact) && add(call, leg) > 0;
 }
 
 void pushwake__leg_refuse(struct pushwake__call *call, int number)
@@ -83,6 +72,23 @@ void pushwake__leg_refuse(struct pushwake__call *call, int number)
 	call->unsent_leg = number;
 	ao2_unlock(call);
 	report(call, number, 503, 0);
+}
+
+void pushwake__leg_queue(struct pushwake__call *call, int number, const struct pushwake__contact *contact,
+	int replaces, const char *reason)
+{
+	struct pushwake__leg leg = { .number = number, .state = PUSHWAKE__LEG_QUEUED, .replaces = replaces };
+	int added = -1;
+
+	if (!pushwake__contact_copy(&leg.contact, contact)) {
+		leg.reason = ast_strlen_zero(reason) ? NULL : ast_strdup(reason);
+		added = add(call, leg);
+	}
+	if (added > 0) {
+		pushwake__call_alert(call);
+	} else if (added < 0) {
+		pushwake__leg_refuse(call, number);
+	}
 }
 
 /*! The next leg whose place has been taken, or 0. */
@@ -110,7 +116,7 @@ int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int 
 	int count = 0, old;
 
 	ao2_lock(call);
-	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
+	for (index = 0; !call->ended && index < AST_VECTOR_SIZE(&call->legs); index++) {
 		struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
 
 		if (leg->state != PUSHWAKE__LEG_QUEUED) {
@@ -158,15 +164,26 @@ static int end_one(struct pushwake__call *call, enum pushwake__leg_state state, 
 	return found;
 }
 
-void pushwake__legs_refuse_queued(struct pushwake__call *call)
+static void refuse_all(struct pushwake__call *call, enum pushwake__leg_state state)
 {
 	int number;
 
-	while (end_one(call, PUSHWAKE__LEG_QUEUED, &number)) {
+	while (end_one(call, state, &number)) {
 		if (number > 0 && call->watched) {
 			pushwake_progressed(pushwake__client(), call->handle, number, 503, 0);
 		}
 	}
+}
+
+void pushwake__legs_refuse_queued(struct pushwake__call *call)
+{
+	refuse_all(call, PUSHWAKE__LEG_QUEUED);
+}
+
+void pushwake__legs_refuse_unsent(struct pushwake__call *call)
+{
+	refuse_all(call, PUSHWAKE__LEG_QUEUED);
+	refuse_all(call, PUSHWAKE__LEG_GIVEN);
 }
 
 /*! Whether a leg is in a dial string, sent, or in this state. */

@@ -43,6 +43,17 @@ static int find_contact(struct pushwake__contact *found, const char *aor, const 
 	return res;
 }
 
+/*! All channels that carried it are gone: no Dial() will take what comes now. */
+static int is_left(struct pushwake__call *call)
+{
+	int is;
+
+	ao2_lock(call);
+	is = call->ended && !call->carriers;
+	ao2_unlock(call);
+	return is;
+}
+
 static void ring(struct pushwake__call *call, const pushwake_verb *verb)
 {
 	struct pushwake__contact contact;
@@ -61,6 +72,9 @@ static void ring(struct pushwake__call *call, const pushwake_verb *verb)
 	pushwake__leg_queue(call, verb->leg, &contact, verb->replaces, reason);
 	pushwake__call_look(call);
 	pushwake__contact_free(contact);
+	if (is_left(call)) {
+		pushwake__legs_refuse_queued(call);
+	}
 }
 
 static int resend_task(void *data)
@@ -161,9 +175,7 @@ void pushwake__verb_execute(const pushwake_verb *verb)
 	}
 	switch (verb->kind) {
 	case PUSHWAKE_VERB_RING:
-		if (!call->ended) {
-			ring(call, verb);
-		}
+		ring(call, verb);
 		break;
 	case PUSHWAKE_VERB_RESEND:
 		resend(call, verb->leg);

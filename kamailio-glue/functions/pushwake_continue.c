@@ -4,6 +4,7 @@
  * or refused. tm continues a request with an action of a script; here that is a call of
  * this module's own function, which no script has to name.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "core/data_lump_rpl.h"
@@ -38,10 +39,8 @@ void pw_refuse_register(sip_msg_t *msg, const pushwake_upstream *action)
 	if(action->headers.len > 0) {
 		add_lump_rpl(msg, (char *)action->headers.ptr, (int)action->headers.len, LUMP_RPL_HDR);
 	}
-	reason.len = action->reason.len < sizeof(text) ? (int)action->reason.len : (int)sizeof(text) - 1;
-	memcpy(text, action->reason.ptr, reason.len);
-	text[reason.len] = '\0';
-	reason.s = reason.len > 0 ? text : "Refused";
+	snprintf(text, sizeof(text), "%.*s", PW_FMT(action->reason));
+	reason.s = text[0] != '\0' ? text : "Refused";
 	reason.len = (int)strlen(reason.s);
 	pw.sl.freply(msg, action->status >= 300 ? action->status : 500, &reason);
 }

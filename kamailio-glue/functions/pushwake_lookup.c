@@ -258,11 +258,8 @@ static int lookup_aor(sip_msg_t *msg, str *table, str *uri, str *aor)
 	}
 	pw_contacts_keep_method(&known, msg->REQ_METHOD);
 	asked = pw_contacts_describe(&known);
-	if(asked == NULL) {
-		pw_contacts_free(&known);
-		return PW_ERROR;
-	}
-	ret = pw_ask(&plan, asked, msg, table, aor, &known) ? hold_and_ring(msg, uri, &plan) : plain(msg, table, uri);
+	ret = asked != NULL && pw_ask(&plan, asked, msg, table, aor, &known) ? hold_and_ring(msg, uri, &plan)
+																		 : plain(msg, table, uri);
 	free(asked);
 	pw_contacts_free(&known);
 	return ret;
@@ -289,7 +286,7 @@ static int lookup(sip_msg_t *msg, str *table, str *uri)
 	}
 	/* pw_aor() has one buffer, and what is called below may use it */
 	if(pw_copy(&key, aor.s, aor.len) < 0) {
-		return PW_ERROR;
+		return plain(msg, table, uri);
 	}
 	ret = lookup_aor(msg, table, uri, &key);
 	free(key.s);

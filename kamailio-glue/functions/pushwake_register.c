@@ -184,40 +184,14 @@ static int save_quietly(sip_msg_t *msg, str *table, int flags, str *uri)
 	return uri != NULL ? pw.registrar.save_uri(msg, table, quiet, uri) : pw.registrar.save(msg, table, quiet);
 }
 
-static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *r, str *uri)
+/* Tells the engine of a REGISTER that the registrar has, answers it, and does what the engine says of requests that are held. */
+static void store_and_reply(sip_msg_t *msg, str *table, int flags, pw_register_t *r, int warned)
 {
-	pushwake_register_result check = PUSHWAKE_REGISTER_RESULT_INIT;
 	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
 	pushwake_contact *asked;
 	pw_contacts_t contacts;
-	int i, status, saved, warned = 0;
+	int i, status;
 
-	status = pushwake_register_check(&check, pw_client, &r->request);
-	if(status == PUSHWAKE_OK) {
-		warned = check.problem_count > 0;
-		warn_problems(r, &check);
-		if(check.reply_code != 0) {
-			return refuse(msg, &check, flags);
-		}
-	}
-	saved = save_quietly(msg, table, flags, uri);
-	if(saved < 0 && make_room(table, r) > 0) {
-		saved = save_quietly(msg, table, flags, uri);
-	}
-	if(saved < 0) {
-		if(!(flags & PW_SAVE_NO_REPLY)) {
-			reply_failure(msg);
-		}
-		return saved;
-	}
-	r->request.domain = pw_in(table);
-	/* ORDER: the registrar has it, so that whoever begins to wait for this user finds it there */
-	if(pushwake_register_concerns(pw_client, &r->request) == 0) {
-		if(!(flags & PW_SAVE_NO_REPLY)) {
-			reply_success(msg);
-		}
-		return saved;
-	}
 	if(pw_contacts_get(&contacts, table, &r->aor) == 0) {
 		pw_contacts_keep(&contacts, &r->callid, (int)r->request.cseq);
 	}
@@ -245,6 +219,37 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 	pw_leg_in_hand(NULL);
 	free(asked);
 	pw_contacts_free(&contacts);
+}
+
+static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *r, str *uri)
+{
+	pushwake_register_result check = PUSHWAKE_REGISTER_RESULT_INIT;
+	int saved, warned = 0;
+
+	if(pushwake_register_check(&check, pw_client, &r->request) == PUSHWAKE_OK) {
+		warned = check.problem_count > 0;
+		warn_problems(r, &check);
+		if(check.reply_code != 0) {
+			return refuse(msg, &check, flags);
+		}
+	}
+	saved = save_quietly(msg, table, flags, uri);
+	if(saved < 0 && make_room(table, r) > 0) {
+		saved = save_quietly(msg, table, flags, uri);
+	}
+	if(saved < 0) {
+		if(!(flags & PW_SAVE_NO_REPLY)) {
+			reply_failure(msg);
+		}
+		return saved;
+	}
+	r->request.domain = pw_in(table);
+	/* ORDER: the registrar has it, so that whoever begins to wait for this user finds it there */
+	if(pushwake_register_concerns(pw_client, &r->request) != 0) {
+		store_and_reply(msg, table, flags, r, warned);
+	} else if(!(flags & PW_SAVE_NO_REPLY)) {
+		reply_success(msg);
+	}
 	return saved;
 }
 

@@ -102,23 +102,22 @@ static enum pw_executed give_up(tm_cell_t *t, pw_hold_t *hold, const pushwake_ve
 	return PW_DONE;
 }
 
-/* tm has waited for it if the others have ended meanwhile, and asks nobody when it is gone. */
+/* tm has waited for it if the others have ended meanwhile, and asks nobody when it is gone. The process that has time for that
+ * finds the leg ended, and the rest as it is then. */
 static enum pw_executed close_leg(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb)
 {
-	pushwake_verb end = {.kind = PUSHWAKE_VERB_GIVE_UP, .status = hold->failure_status, .handle = hold->handle,
-			.aor = pw_in(&hold->aor), .replaces = hold->turn};
 	int was_last = 0;
 
 	pw.reply_lock(t);
 	if(pw_leg_allowed(t, hold)) {
-		was_last = pw_leg_pending(t, hold);
 		pw_leg_end(t, hold, verb->leg);
-		was_last = was_last && !hold->held && !pw_leg_pending(t, hold) && pw_has_answer(t, hold);
+		was_last = !hold->held && !pw_leg_pending(t, hold) && pw_has_answer(t, hold);
 	}
 	pw.reply_unlock(t);
 	if(was_last && pw_executes_briefly()) {
-		pw_verb_elsewhere(&end, pw_now_ms());
-	} else if(was_last) {
+		return PW_ELSEWHERE;
+	}
+	if(was_last) {
 		pw_give_up(t, hold, hold->failure_status);
 	}
 	return PW_DONE;

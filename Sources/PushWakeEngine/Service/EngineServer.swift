@@ -94,6 +94,11 @@ public final class EngineServer {
         HeapReserve.fill()
         // ORDER: before the filter finds that we are alone, and what another engine left begins to wait.
         groups = (store as? BufferedStore).map { GroupWriter($0, core) }
+        begin(settings)
+    }
+
+    /// The engine listens: what comes by itself begins, or goes on where another engine ended.
+    private func begin(_ settings: Settings) {
         // Whichever of the user's phones registers, a request that waits for one must hear of it.
         core.calls.onAdd = { [weak filter] in filter?.insert($0) }
         filter?.further = { [weak core] in core?.calls.users ?? [] }
@@ -105,19 +110,22 @@ public final class EngineServer {
         everySecond()
         housekeeping()
         core.load.start()
-        let lead = settings.integer(.refreshBefore)
-        if lead > 0, shared != nil {
-            log(
-                .warning, "refresh_before has no effect while nodes share the store: each node would push to all phones"
-            )
-        } else if lead > 0 {
-            let watch = RefreshWatch(
-                core: core, lead: lead, asksAll: settings.refreshesAll, now: loop.wallSeconds)
-            refreshes = watch
-            watch.start()
-        }
+        watchRefreshes(settings)
         core.onReload = { [weak self] in self?.reload() ?? [] }
         core.upstream?.restore()
+    }
+
+    private func watchRefreshes(_ settings: Settings) {
+        let lead = settings.integer(.refreshBefore)
+        guard lead > 0 else { return }
+        guard shared == nil else {
+            return log(
+                .warning, "refresh_before has no effect while nodes share the store: each node would push to all phones"
+            )
+        }
+        let watch = RefreshWatch(core: core, lead: lead, asksAll: settings.refreshesAll, now: loop.wallSeconds)
+        refreshes = watch
+        watch.start()
     }
 
     /// What nobody else says of keys that can be read and will not do.

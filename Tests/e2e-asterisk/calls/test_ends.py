@@ -186,6 +186,50 @@ def test_the_caller_hangs_up_before_anybody_is_silent(frozen, caller, user):
     assert phone.pushes == []
 
 
+@pytest.fixture
+def too_late(sleeper, caller, user, asterisk):
+    """The phone is there, and its caller has hung up before its INVITE went out."""
+    def make(parameters):
+        phone = sleeper(parameters)
+        asterisk.add_extension(f"gap-{user}", f"PushWake({user},20)", "Wait(10)", "Dial(${PUSHWAKE_CONTACTS})")
+        call = caller.call(f"gap-{user}")
+        awake = phone.wait_and_wake()
+        wait_until("the dialplan has it", lambda: "!Wait!" in asterisk.cli("core show channels concise"))
+        call.cancel()
+        return phone, awake
+
+    return make
+
+
+def test_a_phone_that_comes_as_its_caller_hangs_up_is_shown_the_end(too_late):
+    _, awake = too_late(apns)
+    invite = awake.expect_request("INVITE")
+    awake.ring(invite)
+    assert any("cause=487" in reason for reason in awake.expect_request("CANCEL").all("Reason"))
+    awake.reply(invite, 487, "Request Terminated")
+
+
+def test_a_phone_that_comes_as_its_caller_hangs_up_is_told_by_push(too_late):
+    phone, _ = too_late(fcm)
+    wait_until("it hears of it", lambda: events(phone) == ["call", "cancel"])
+
+
+def test_a_phone_that_comes_as_another_answers_is_told_by_push(sleeper, desk, caller, user, asterisk):
+    phone = sleeper(fcm)
+    asterisk.add_extension(f"slow-{user}", "PushWake(,,j)", "Wait(10)", "Dial(${PUSHWAKE_CONTACTS})")
+    asterisk.add_extension(
+        f"fork-{user}", f"PushWake({user},20)", f"Dial(${{PUSHWAKE_CONTACTS}}&Local/slow-{user}@phones)")
+    call = caller.call(f"fork-{user}")
+    invite = desk.expect_request("INVITE")
+    desk.ring(invite)
+    phone.wait_and_wake()
+    wait_until("the dialplan has it", lambda: "!Wait!" in asterisk.cli("core show channels concise"))
+    desk.answer(invite)
+    call.expect(200)
+    wait_until("it hears of it", lambda: events(phone) == ["call", "elsewhere"])
+    call.end()
+
+
 @pytest.mark.parametrize("status", [180, 183])
 def test_the_caller_hears_that_a_push_is_on_its_way(make_asterisk, sleeper, phones, status):
     asterisk = make_asterisk(settings={"wake_provisional": status, "wake_timeout": 10})
