@@ -70,7 +70,11 @@ public struct Settings: Equatable, Sendable {
             return SettingError(setting: row.name.description, message: "\(shown) does not fit; \(remedy)")
         }
         if value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
-            throw SettingError(setting: row.name.description, message: "the value holds a control character; remove it")
+            var message = "the value holds a control character; remove it"
+            if case .path = row.kind, !PastedSecrets.isName(value) {
+                message = "the value is the name of no file; write the name of a file, not what is in it"
+            }
+            throw SettingError(setting: row.name.description, message: message)
         }
         if let gone = objection(to: value, for: row.name.description) {
             throw SettingError(setting: row.name.description, message: gone)

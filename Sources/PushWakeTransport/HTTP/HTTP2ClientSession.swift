@@ -333,7 +333,10 @@ final class HTTP2ClientSession {
         defer { reclaimBody(of: exchange) }
         if exchange.isAnswerComplete {
             exchange.end = .answered
-        } else if code == NGHTTP2_REFUSED_STREAM.rawValue || exchange.position == .max || exchange.isBodyUnsent {
+        } else if exchange.position == .max || exchange.isBodyUnsent
+            // Who has begun an answer has processed the request, whatever it says then.
+            || code == NGHTTP2_REFUSED_STREAM.rawValue && exchange.response.status == 0
+        {
             exchange.end = .notProcessed
         } else {
             let reason = exchange.cancelReason ?? "stream ended: \(String(cString: nghttp2_http2_strerror(code)))"

@@ -57,7 +57,7 @@ extension BindingsCommand {
                         step = batch.add(line, number: lines.number)
                     }
                     if step == .tooLong {
-                        totals.leaveOut(lines.number, "it has \(line.utf8.count) bytes, which no binding has")
+                        totals.leaveOut(lines.number, "it has \(lines.length) bytes, which no binding has")
                     }
                 }
                 try send(&batch, client, &totals)
@@ -141,13 +141,19 @@ extension BindingsCommand {
     }
 }
 
-/// A file of any length, line by line.
+/// A file of any length, line by line. Of a line that no binding has the beginning is kept, and its length.
 private final class LineFile {
+    /// After so many bytes of one line the file is given up: it is no export, and may have no end.
+    private static let longest = 64 << 20
+
     private let file: UnsafeMutablePointer<FILE>
-    private var line: UnsafeMutablePointer<CChar>?
-    private var room = 0
+    private var piece = [UInt8](repeating: 0, count: 65_536)
+    private var unread = 0..<0
+    private var line: [UInt8] = []
     /// Of the line that was read last, from 1; empty ones count.
     private(set) var number = 0
+    /// Bytes of that line without its end.
+    private(set) var length = 0
     /// Why there was no next line, other than the end of the file.
     private(set) var failure: String?
 
@@ -157,25 +163,43 @@ private final class LineFile {
         file = opened
     }
 
-    deinit {
-        free(line)
-        fclose(file)
-    }
+    deinit { fclose(file) }
 
     /// The next line without its end; nil after the last.
     func next() -> String? {
-        while true {
-            let count = getline(&line, &room, file)
-            guard count >= 0, let line else {
-                if ferror(file) != 0 { failure = String(cString: strerror(errno)) }
-                return nil
-            }
+        while read() {
             number += 1
-            var bytes = UnsafeRawBufferPointer(start: line, count: count)[...]
+            var bytes = line[...]
             // Editors of another system put it before a file.
             if number == 1, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes = bytes.dropFirst(3) }
-            let text = String(decoding: bytes.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
+            let text = String(decoding: bytes.prefix { $0 != 0x0D }, as: UTF8.self)
             if !text.isEmpty { return text }
         }
+        return nil
+    }
+
+    /// Reads to the next end of a line, or of the file; false when nothing is left, or it cannot be read.
+    private func read() -> Bool {
+        line.removeAll(keepingCapacity: true)
+        length = 0
+        while failure == nil {
+            if unread.isEmpty {
+                unread = 0..<fread(&piece, 1, piece.count, file)
+                guard !unread.isEmpty else {
+                    if ferror(file) != 0 { failure = String(cString: strerror(errno)) }
+                    return length > 0 && failure == nil
+                }
+            }
+            let bytes = piece[unread].prefix { $0 != 0x0A }
+            line += bytes.prefix(BindingBatch.enough + 1 - line.count)
+            length += bytes.count
+            guard bytes.endIndex == unread.upperBound else {
+                unread = (bytes.endIndex + 1)..<unread.upperBound
+                return true
+            }
+            unread = 0..<0
+            if length > Self.longest { failure = "a line has more than \(Self.longest) bytes, which no binding has" }
+        }
+        return false
     }
 }

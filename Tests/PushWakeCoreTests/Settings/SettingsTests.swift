@@ -62,6 +62,8 @@ import Testing
         ("pushnotification_apnspushtype", "alert", "here it is called apns_push_type"),
         ("apns_url", "http://api.push.apple.com", "write https://host or https://host:port"),
         ("apns_key", "/etc/a\nb", "control character"),
+        ("apns_key", "-----BEGIN PRIVATE KEY-----\nMIGH\n-----END PRIVATE KEY-----", "not what is in it"),
+        ("fcm_key", "{\n  \"type\": \"service_account\"\n}", "not what is in it"),
         ("wake_timout", "4", "did you mean wake_timeout?"),
         ("fcm_key1001", "x", "numbers go from 1 to 1000"),
         ("fcm_serverurl", "https://x", "here it is called fcm_url"),

@@ -116,6 +116,24 @@ private final class SameAnswer: RequestValidator {
         #expect(exchanges[0].response.status == 403)
     }
 
+    /// RST_STREAM with REFUSED_STREAM, and GOAWAY with a last stream of 0: both say that nothing was processed.
+    @Test(arguments: [
+        [0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 7] as [UInt8], [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+    ])
+    func `that has begun an answer has processed the request`(refusal: [UInt8]) throws {
+        let client = try HTTP2ClientSession(limits: HTTPAnswerLimits(), streamCap: 100)
+        let exchange = ReadyExchange(makeRequest("/"), deadline: .max) { _ in }
+        _ = try client.submit(exchange, now: 0)
+        _ = try gather { client.gather(into: $0, position: 10) }
+        // SETTINGS; HEADERS with :status 200 on stream 1, which stays open.
+        let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+        let headers: [UInt8] = [0, 0, 1, 1, 4, 0, 0, 0, 1, 0x88]
+        #expect(feed(settings + headers + refusal) { client.receive($0) })
+        _ = try gather { client.gather(into: $0, position: 20) }
+        #expect(client.takeEnded().count == 1)
+        #expect(exchange.end == .broken("stream ended: REFUSED_STREAM"))
+    }
+
     /// Three digits that no status begins with (RFC 9110, 15), which HTTP/1.1 takes for no answer either.
     @Test func `that answers with an impossible status has answered nothing, and goes on`() throws {
         let client = try HTTP2ClientSession(limits: HTTPAnswerLimits(), streamCap: 100)

@@ -3,6 +3,7 @@
 
 import json
 import re
+import resource
 import subprocess
 import time
 
@@ -57,6 +58,20 @@ def test_an_import_says_that_a_file_could_not_be_read_to_its_end(make_engine, tm
     done = take(engine, tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"cannot read {tmp_path}: Is a directory" in done.stderr
+
+
+def test_an_import_of_a_line_without_end_ends(make_engine, tmp_path):
+    engine = make_engine(store="memory")
+    memory = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_DATA, (40 << 20, 40 << 20))}
+    done = take(engine, "/dev/zero", **memory)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert "cannot read /dev/zero: a line has more than 67108864 bytes" in done.stderr
+    file = tmp_path / "all.jsonl"
+    file.write_text("\n".join([line(1), "x" * 60_000_000, line(2), "x" * 80_000_000, line(3)]))
+    done = take(engine, file, "--json", **memory)
+    assert done.returncode == 1 and json.loads(done.stdout)["stored"] == 2, done.stderr
+    assert f"{file}:2: a line was left out: it has 60000000 bytes, which no binding has" in done.stderr
+    assert f"{file}:3: what comes next cannot be read: a line has more than 67108864 bytes" in done.stderr
 
 
 def test_an_import_takes_no_user_whom_nobody_could_name(make_engine):

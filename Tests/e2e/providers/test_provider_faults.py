@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Faults of a provider as the engine meets them: each push has one outcome, the right one, in its time; the log stays short."""
 
+import base64
 import collections
 import json
 import os
@@ -241,14 +242,64 @@ def test_a_token_without_a_life_is_used_and_not_fetched_again_and_again(provider
     assert "ya29" not in engine.text()
 
 
-def google(provider, make_engine, simulator, tmp_path, *behaviours):
-    """An engine whose Google behaves so."""
+WRONG_CLOCK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+    int (*get)(clockid_t, struct timespec *) = dlsym(RTLD_NEXT, "clock_gettime");
+    int end = get(clock, time);
+    if (clock == CLOCK_REALTIME && access(getenv("WRONG_CLOCK"), F_OK) == 0)
+        time->tv_sec += 86400;
+    return end;
+}
+"""
+
+
+def test_a_clock_that_is_put_right_is_right_at_once(provider, make_engine, simulator, tmp_path, monkeypatch):
+    refused = []
+
     def oauth(peer):
+        peer.preface()
+        for made in peer.frames():
+            if made.type == DATA and b"assertion=" in made.data:
+                claims = made.data.split(b"assertion=")[1].split(b".")[1]
+                ahead = json.loads(base64.urlsafe_b64decode(claims + b"=="))["iat"] - time.time()
+                status, body = b"200", {"access_token": "abc", "expires_in": 3599}
+                if ahead > 60:
+                    refused.append(ahead)
+                    status, body = b"400", {"error": "invalid_grant", "error_description": "Check your iat and exp values"}
+                peer.send(frame(HEADERS, END_HEADERS, made.stream_id, literal(b":status", status)),
+                          frame(DATA, END_STREAM, made.stream_id, json.dumps(body).encode()))
+    wrong = tmp_path / "wrong"
+    wrong.touch()
+    (tmp_path / "wrong.c").write_text(WRONG_CLOCK)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "wrong.so", tmp_path / "wrong.c"], check=True)
+    with monkeypatch.context() as patch:
+        patch.setenv("LD_PRELOAD", str(tmp_path / "wrong.so"))
+        patch.setenv("WRONG_CLOCK", str(wrong))
+        engine = google(provider, make_engine, simulator, tmp_path, answer(200, b'{"name":"projects/p/messages/1"}'),
+                        oauth=oauth)
+    # Each refusal makes the pause after it longer.
+    wait_until("four refusals", lambda: send(engine, platform="fcm") and len(refused) >= 4, 20)
+    (outcome, reason, _), = send(engine, platform="fcm")
+    assert outcome == "misconfigured" and reason.endswith("this machine's clock (iat)"), reason
+    wrong.unlink()
+    assert [outcome for outcome, _, _ in send(engine, platform="fcm")] == ["accepted"]
+
+
+def google(provider, make_engine, simulator, tmp_path, *behaviours, oauth=None):
+    """An engine whose Google behaves so."""
+    def willing(peer):
         peer.preface()
         for stream in peer.requests():
             peer.send(frame(HEADERS, END_HEADERS, stream, OK),
                       frame(DATA, END_STREAM, stream, b'{"access_token":"abc","expires_in":3599}'))
-    tokens, server = provider(oauth), provider(*behaviours)
+    tokens, server = provider(oauth or willing), provider(*behaviours)
     key = json.loads((simulator.directory / "files" / "fcmkey.json").read_text())
     (tmp_path / "key.json").write_text(json.dumps(key | {"token_uri": f"{tokens.url}/token"}))
     engine = make_engine(fcm_key=tmp_path / "key.json", fcm_url=server.url, fcm_connections=1)

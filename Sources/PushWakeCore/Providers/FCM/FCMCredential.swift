@@ -65,6 +65,8 @@ public struct FCMCredential: ~Copyable {
     private var backoff = Backoff(first: 1000, cap: 10_000)
     private var generation: UInt32 = 0
     private var wasRefused = false
+    /// Where the wall clock stood at the last failure.
+    private var clock: Int64 = 0
 
     public init() {}
 
@@ -115,10 +117,21 @@ public struct FCMCredential: ~Copyable {
     }
 
     /// A fetch failed; `after` in milliseconds is what the server asks for, of which a minute is granted at most, `random`
-    /// spreads the next attempt.
-    public mutating func fetchFailed(reason: String, after: Int64?, now: Int64, random: UInt64) {
+    /// spreads the next attempt. `clock` in seconds is by how much the wall clock is ahead of `now`.
+    public mutating func fetchFailed(reason: String, after: Int64?, now: Int64, clock: Int64 = 0, random: UInt64) {
+        self.clock = clock
         let pause = backoff.next(random: random)
         fetch = .backedOff(until: now + max(pause, min(max(after ?? 0, 0), Self.longestBackOff)), reason: reason)
+    }
+
+    /// Whether the wall clock was set since the last fetch failed. Then the next may begin at once: the times of an
+    /// assertion that was refused may be right now.
+    public mutating func clockWasSet(to clock: Int64) -> Bool {
+        guard case .backedOff = fetch, !(-1...1).contains(clock.subtractingReportingOverflow(self.clock).partialValue)
+        else { return false }
+        fetch = .idle
+        backoff.reset()
+        return true
     }
 
     /// Google took a push with the token of this generation: it is none of those that cannot work.

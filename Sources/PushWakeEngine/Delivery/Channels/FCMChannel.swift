@@ -69,6 +69,7 @@ final class FCMChannel: ProviderChannel {
         case .wait:
             pool.queue.park(job)
         case .backOff(let until, let reason):
+            if isTokenRefused, credential.clockWasSet(to: clock) { return send(job) }
             if unansweredTokens >= Self.unansweredOfUnreachable { job.noteUnreachable() }
             let verdict = Verdict(
                 isTokenRefused ? .misconfigured : .unavailable, reason: "OAuth \(reason)",
@@ -145,12 +146,15 @@ final class FCMChannel: ProviderChannel {
 
     private func tokenFailed(_ reason: String, after: Int64?, isFinal: Bool) {
         isTokenRefused = isFinal
-        credential.fetchFailed(reason: reason, after: after, now: loop.now, random: random.next())
+        credential.fetchFailed(reason: reason, after: after, now: loop.now, clock: clock, random: random.next())
         if loggedReason != reason { log(.warning, "\(label): no access token from \(account.tokenURI): \(reason)") }
         loggedReason = reason
         scheduleRefresh()
         pool.queue.resume()
     }
+
+    /// Seconds by which the wall clock is ahead of the loop's: another number when it was set.
+    private var clock: Int64 { loop.wallSeconds &- loop.now / 1000 }
 
     private func scheduleRefresh() {
         guard let deadline = credential.deadline else { return }

@@ -37,6 +37,20 @@ import Testing
         #expect(new == .use(Array("Bearer two".utf8), generation: 2))
     }
 
+    @Test func `is fetched at once when the clock was set since Google refused it`() {
+        var credential = FCMCredential()
+        _ = credential.authorization(now: start)
+        credential.fetchFailed(reason: "invalid_grant", after: nil, now: start, clock: 5000, random: 0)
+        let still = [4999, 5000, 5001].map { credential.clockWasSet(to: $0) }
+        let wasSet = credential.clockWasSet(to: 8600)
+        let action = credential.authorization(now: start)
+        let later = credential.clockWasSet(to: 1)
+        #expect(still == [false, false, false])
+        #expect(wasSet)
+        #expect(action == .fetch)
+        #expect(!later)
+    }
+
     @Test func `of a short life is refreshed at half time`() {
         var credential = FCMCredential()
         credential.fetched([1], lifetime: 42, now: start)
