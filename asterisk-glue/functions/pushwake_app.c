@@ -140,13 +140,25 @@ static int is_led_elsewhere(struct ast_channel *chan)
 	return flags == AST_SOFTHANGUP_ASYNCGOTO || flags == AST_SOFTHANGUP_TIMEOUT;
 }
 
+/*! In the extension h and in hangup handlers there is nobody to wait with, and a phone that is pushed would show a call that is
+ * over. A text may still go out. */
+static int is_over(struct ast_channel *chan, const struct pushwake__wake *wake)
+{
+	if (wake->is_message || !(ast_channel_softhangup_internal_flag(chan) & AST_SOFTHANGUP_HANGUP_EXEC)) {
+		return 0;
+	}
+	ast_log(LOG_WARNING, "PushWake(%s) wakes nobody once its caller has hung up; move it out of the extension h or the hangup "
+		"handler\n", wake->aors);
+	return 1;
+}
+
 static int exec(struct ast_channel *chan, const char *data)
 {
 	struct pushwake__wake wake = { .chan = chan, .status = "FAILED" };
 	char *copy = ast_strdupa(S_OR(data, ""));
 	int is_gone = 0;
 
-	if (!read_arguments(&wake, copy)) {
+	if (!read_arguments(&wake, copy) && !is_over(chan, &wake)) {
 		wake.contacts = ast_str_create(256);
 		is_gone = wake.contacts ? pushwake__wake_run(&wake) : 0;
 		if (wake.joins && wake.joins < PUSHWAKE__MAX_JOINS) {

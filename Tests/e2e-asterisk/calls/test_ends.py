@@ -177,6 +177,26 @@ def test_a_caller_whose_time_is_up_is_not_waited_with(sleeper, caller, user, ast
     call.end()
 
 
+@pytest.mark.parametrize("of", ["the extension h", "a hangup handler"])
+def test_nobody_is_woken_for_a_caller_who_has_hung_up(sleeper, caller, user, asterisk, of):
+    """The dialplan of FreePBX and the like runs much there."""
+    phone, before = sleeper(fcm), len(asterisk.log())
+    steps = [f"PushWake({user},5,r)", "Verbose(0,went on with ${PUSHWAKE_STATUS})", "Return()"]
+    place = "h" if "extension" in of else "handler"
+    with open(asterisk.host_at / "etc/extensions.conf", "a") as file:
+        file.write(f"\n[over-{user}]\nexten => s,1,Set(CHANNEL(hangup_handler_push)=over-{user},handler,1)\n same => n,Answer()\n"
+                   " same => n,Wait(30)\n")
+        file.write("".join(f"exten => {place},{number},{step}\n" for number, step in enumerate(steps, 1)))
+        file.write("exten => handler,1,Return()\n" if place == "h" else "")
+    asterisk.add_extension(f"over-{user}", f"Goto(over-{user},s,1)")
+    call = caller.call(f"over-{user}")
+    call.expect(200)
+    call.end()
+    log = asterisk.wait_log("went on with FAILED", since=before)
+    assert f"PushWake({user}) wakes nobody once its caller has hung up" in log
+    assert phone.pushes == [] and "none of the last" in asterisk.cli(f"pushwake trace {user}")
+
+
 def test_the_caller_hangs_up_before_anybody_is_silent(frozen, caller, user):
     phone = frozen(fcm)
     call = caller.call(user)
