@@ -177,6 +177,23 @@ def test_a_caller_whose_time_is_up_is_not_waited_with(sleeper, caller, user, ast
     call.end()
 
 
+@pytest.mark.parametrize("status, reason, state, cause, heard", [
+    (486, "Busy Here", "BUSY", 17, 486), (404, "Not Found", "CHANUNAVAIL", 1, 404), (603, "Decline", "CHANUNAVAIL", 21, 403)])
+def test_the_dialplan_hears_what_the_phone_has_said(sleeper, caller, user, asterisk, status, reason, state, cause, heard):
+    """And not what the leg says through which phones join: it ends at the same time."""
+    asterisk.add_extension(f"says-{user}", f"PushWake({user},10)", "Dial(${PUSHWAKE_CONTACTS}&Local/join@pushwake/n,20)",
+                           "Verbose(0,heard ${DIALSTATUS} ${HANGUPCAUSE})", "Hangup(${HANGUPCAUSE})")
+    for _ in range(5):
+        phone, before = sleeper(fcm), len(asterisk.log())
+        call = caller.call(f"says-{user}")
+        awake = phone.wait_and_wake()
+        awake.reply(awake.expect_request("INVITE"), status, reason)
+        assert call.final().status == heard
+        assert f"heard {state} {cause}" in asterisk.wait_log("heard ", since=before)
+        awake.register(phone.parameters, expires=0)
+        asterisk.cli(f"pushwake remove bindings {user}")
+
+
 @pytest.mark.parametrize("of", ["the extension h", "a hangup handler"])
 def test_nobody_is_woken_for_a_caller_who_has_hung_up(sleeper, caller, user, asterisk, of):
     """The dialplan of FreePBX and the like runs much there."""
