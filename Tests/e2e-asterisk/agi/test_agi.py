@@ -68,7 +68,7 @@ def pair(make_session_asterisk, simulator):
     asterisk.add_extension("_fX.", f"AGI(agi://127.0.0.1:{fastagi}/wake?aor=${{EXTEN:1}}&timeout=10)",
                            "Verbose(0,went on with ${PUSHWAKE_STATUS} ${PUSHWAKE_WOKEN_MS})",
                            "Dial(PJSIP/${EXTEN:1}@kamailio,30)", "Hangup()")  # fmt: skip
-    asterisk.add_extension("_sX.", "AGI(pushwake.agi,wake,${EXTEN:1},1)", "Verbose(0,went on with ${PUSHWAKE_STATUS})",
+    asterisk.add_extension("_sX.", "AGI(pushwake.agi,wake,${EXTEN:1},3)", "Verbose(0,went on with ${PUSHWAKE_STATUS})",
                            "Hangup(20)")  # fmt: skip
     asterisk.add_extension("wrong", "AGI(pushwake.agi,wake)", "Verbose(0,went on with ${PUSHWAKE_STATUS})", "Hangup(20)")
     asterisk.add_extension("_iX.", f"AGI(agi://127.0.0.1:{fastagi}/wake,${{EXTEN:1}},10,${{CHANNEL(pjsip,call-id)}})",
