@@ -7,6 +7,8 @@
 
 #include <limits.h>
 
+#include <pjsip.h>
+
 #include "asterisk/app.h"
 #include "asterisk/astobj2.h"
 #include "asterisk/causes.h"
@@ -15,6 +17,7 @@
 #include "asterisk/max_forwards.h"
 #include "asterisk/module.h"
 #include "asterisk/pbx.h"
+#include "asterisk/res_pjsip.h"
 #include "asterisk/stasis_channels.h"
 #include "asterisk/utils.h"
 
@@ -39,6 +42,7 @@ static const char description[] =
 	"              begun: one that wakes, that has lost its connection or comes\n"
 	"              back from another address. For the context to which Dial()\n"
 	"              forks with Local/. Without an AoR: for all that the call is for.\n"
+	"              When none is left, HANGUPCAUSE says what the phones answered.\n"
 	"           m  message: push the text of the MESSAGE in hand. Does not wait\n"
 	"              unless a timeout is given, since Asterisk handles one message\n"
 	"              at a time.\n"
@@ -66,6 +70,23 @@ static void set_result(struct ast_channel *chan, const struct pushwake__wake *wa
 	pbx_builtin_setvar_helper(chan, "PUSHWAKE_CONTACTS", wake->contacts ? ast_str_buffer(wake->contacts) : "");
 	pbx_builtin_setvar_helper(chan, "PUSHWAKE_WOKEN_MS", number);
 	ast_channel_stage_snapshot_done(chan);
+	ast_channel_unlock(chan);
+}
+
+/* The first releases of Asterisk 20 have none. */
+#pragma weak ast_sip_hangup_sip2cause
+int ast_sip_hangup_sip2cause(int cause);
+
+/*!
+ * No phone is left that could join: the leg that forked for them ends, about when the last phone's does, and Dial() tells its
+ * caller the cause of that which ended last.
+ */
+static void set_cause(struct ast_channel *chan, int answer)
+{
+	int cause = answer && ast_sip_hangup_sip2cause ? ast_sip_hangup_sip2cause(answer) : AST_CAUSE_SUBSCRIBER_ABSENT;
+
+	ast_channel_lock(chan);
+	ast_channel_hangupcause_set(chan, cause);
 	ast_channel_unlock(chan);
 }
 
@@ -140,13 +161,25 @@ static int is_led_elsewhere(struct ast_channel *chan)
 	return flags == AST_SOFTHANGUP_ASYNCGOTO || flags == AST_SOFTHANGUP_TIMEOUT;
 }
 
+/*! In the extension h and in hangup handlers there is nobody to wait with, and a phone that is pushed would show a call that is
+ * over. A text may still go out. */
+static int is_over(struct ast_channel *chan, const struct pushwake__wake *wake)
+{
+	if (wake->is_message || !(ast_channel_softhangup_internal_flag(chan) & AST_SOFTHANGUP_HANGUP_EXEC)) {
+		return 0;
+	}
+	ast_log(LOG_WARNING, "PushWake(%s) wakes nobody once its caller has hung up; move it out of the extension h or the hangup "
+		"handler\n", wake->aors);
+	return 1;
+}
+
 static int exec(struct ast_channel *chan, const char *data)
 {
 	struct pushwake__wake wake = { .chan = chan, .status = "FAILED" };
 	char *copy = ast_strdupa(S_OR(data, ""));
 	int is_gone = 0;
 
-	if (!read_arguments(&wake, copy)) {
+	if (!read_arguments(&wake, copy) && !is_over(chan, &wake)) {
 		wake.contacts = ast_str_create(256);
 		is_gone = wake.contacts ? pushwake__wake_run(&wake) : 0;
 		if (wake.joins && wake.joins < PUSHWAKE__MAX_JOINS) {
@@ -157,6 +190,9 @@ static int exec(struct ast_channel *chan, const char *data)
 		pushwake__calls_abandon(chan);
 	}
 	set_result(chan, &wake);
+	if (wake.is_joining && !is_gone && !(wake.contacts && ast_str_strlen(wake.contacts))) {
+		set_cause(chan, wake.answer);
+	}
 	ast_free(wake.contacts);
 	return is_gone ? -1 : 0;
 }

@@ -335,6 +335,14 @@ static int collect(struct pushwake__calls *calls, struct pushwake__wake *wake)
 	return res;
 }
 
+/*! RFC 3261, 16.7: a 6xx speaks for the user. */
+static void note_answer(struct pushwake__wake *wake, struct pushwake__call *call)
+{
+	ao2_lock(call);
+	wake->answer = wake->answer < 600 && call->answer ? call->answer : wake->answer;
+	ao2_unlock(call);
+}
+
 int pushwake__wake_run(struct pushwake__wake *wake)
 {
 	struct pushwake__calls calls;
@@ -347,8 +355,11 @@ int pushwake__wake_run(struct pushwake__wake *wake)
 		is_gone = run(wake, &calls);
 		AST_VECTOR_CALLBACK_VOID(&calls, pushwake__call_left);
 	}
-	for (index = 0; wake->is_message && index < AST_VECTOR_SIZE(&calls); index++) {
-		pushwake__call_finish_message(AST_VECTOR_GET(&calls, index));
+	for (index = 0; index < AST_VECTOR_SIZE(&calls); index++) {
+		note_answer(wake, AST_VECTOR_GET(&calls, index));
+		if (wake->is_message) {
+			pushwake__call_finish_message(AST_VECTOR_GET(&calls, index));
+		}
 	}
 	pushwake__calls_free(&calls);
 	return is_gone;

@@ -27,6 +27,8 @@ struct pushwake__wake {
 	struct ast_str *contacts;
 	/*! Result: phones that have joined its calls so far, when this run has brought one of them; else 0. */
 	int joins;
+	/*! Result: the best answer of the calls' phones so far, 0 for none. */
+	int answer;
 	/*! Result: milliseconds from the push to the REGISTER. */
 	int woken_ms;
 };

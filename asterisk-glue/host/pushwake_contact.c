@@ -70,22 +70,29 @@ int pushwake__contact_copy(struct pushwake__contact *to, const struct pushwake__
 	return -1;
 }
 
+/*! The endpoint that a contact is called by, a reference; or NULL. One that stands in pjsip.conf names none. */
+static struct ast_sip_endpoint *endpoint_of(const struct ast_sip_contact *contact)
+{
+	return ast_strlen_zero(contact->endpoint_name) ? pushwake__endpoint_of(contact->aor)
+		: ast_sorcery_retrieve_by_id(ast_sip_get_sorcery(), "endpoint", contact->endpoint_name);
+}
+
 static int add_contact(void *obj, void *arg, int flags)
 {
 	struct ast_sip_contact *contact = obj;
 	struct pushwake__contacts *contacts = arg;
 	char *flow = flow_of(contact);
-	/* A contact that stands in pjsip.conf names none. */
-	struct ast_sip_endpoint *endpoint = ast_strlen_zero(contact->endpoint_name) ? pushwake__endpoint_of(contact->aor) : NULL;
+	struct ast_sip_endpoint *endpoint = endpoint_of(contact);
+	int behind_proxy = !ast_strlen_zero(contact->path) || (endpoint && !ast_strlen_zero(endpoint->outbound_proxy));
 	struct pushwake__contact entry;
 	struct pushwake__contact known = {
 		.uri = (char *) contact->uri,
 		.endpoint = (char *) (endpoint ? ast_sorcery_object_get_id(endpoint) : S_OR(contact->endpoint_name, contact->aor)),
 		.flow = flow,
 		.registration = (char *) contact->call_id,
-		/* Such a contact is deleted when its connection drops. */
-		.reach = contact->prune_on_boot ? PUSHWAKE_REACH_OPEN : PUSHWAKE_REACH_DATAGRAM,
-		.behind_proxy = !ast_strlen_zero(contact->path),
+		/* Such a contact is deleted when its connection drops. A proxy's connection does not show that the phone is awake. */
+		.reach = contact->prune_on_boot && !behind_proxy ? PUSHWAKE_REACH_OPEN : PUSHWAKE_REACH_DATAGRAM,
+		.behind_proxy = behind_proxy,
 	};
 
 	if (!pushwake__contact_copy(&entry, &known) && AST_VECTOR_APPEND(contacts, entry)) {

@@ -143,6 +143,11 @@ static int action_bindings(struct mansession *session, const struct message *mes
 		astman_send_error_va(session, message, "%s", error);
 		return 0;
 	}
+	if (rows < 0) { /* the engine has gone between two pages */
+		astman_append(session, "Event: PushWakeBindingsComplete\r\n%sEventList: cancelled\r\nListItems: %d\r\nMessage: %s\r\n\r\n",
+			id_line, listing.count, error);
+		return 0;
+	}
 	begin(&listing);
 	astman_send_list_complete_start(session, message, "PushWakeBindingsComplete", listing.count);
 	astman_send_list_complete_end(session);
@@ -246,7 +251,8 @@ int pushwake__manager_start(void)
 		"List the phones that can be woken.",
 		"Headers: AOR, or none for all; User (a pattern with * and ?), Provider, Verdict (a part of\n"
 		"what it says) and Age (+2d: registered longer ago than that, -1h: since then) leave some\n"
-		"of them. One event PushWakeBinding each, tokens shortened, then PushWakeBindingsComplete.\n");
+		"of them. One event PushWakeBinding each, tokens shortened, then PushWakeBindingsComplete,\n"
+		"whose EventList is \"cancelled\", with a Message, when the engine died before it had said all.\n");
 	res |= ast_manager_register2("PushWakeRemove", EVENT_FLAG_SYSTEM, action_remove, AST_MODULE_SELF,
 		"Remove the push bindings of a user.",
 		"Headers: AOR, and if wanted Provider. The response says how many were Removed.\n");

@@ -147,7 +147,8 @@ public final class AGIProcess {
     private func ask(_ message: WakeMessage) throws(ClientError) -> WakeAnswer {
         message.encode(into: client, .wait)
         let reply = try client.call(milliseconds: 5000)
-        deadline = Moment.now() &+ EngineClient.number(.limit, in: reply) &+ Self.grace
+        let limit = EngineClient.number(.limit, in: reply)
+        deadline = limit > 0 ? Moment.now() &+ limit &+ Self.grace : .max
         var answer = WakeAnswer(contacts: 0)
         answer.bindings = Int(truncatingIfNeeded: EngineClient.number(.bindings, in: reply))
         answer.pushed = Int(truncatingIfNeeded: EngineClient.number(.pushed, in: reply))

@@ -172,17 +172,18 @@ extension AGISession {
         let callID = isSIP ? "${CHANNEL(pjsip,call-id)}" : ""
         // Of a caller who is not to be seen it would be read in vain.
         let caller = isSIP && !environment.withholdsCaller ? " ${CHANNEL(pjsip,remote_uri)}" : ""
-        return [.say("GET FULL VARIABLE \"\(callID) ${CHANNEL(videonativeformat)}\(caller)\"")]
+        return [.say("GET FULL VARIABLE \"\(callID) ${CHANNEL(videonativeformat)} ${CHANNEL(checkhangup)}\(caller)\"")]
     }
 
     /// Begins with what the channel or the script says: its Call-ID, and behind spaces its video formats, such as
-    /// `(h264|vp8)` or `(nothing)`, and the caller's own URI as From has it.
+    /// `(h264|vp8)` or `(nothing)`, 1 when it is being hung up (the extension `h`), and the caller's own URI as From has it.
     private mutating func start(_ channel: String, _ now: Int64) -> [Action] {
-        let words = channel.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        let words = channel.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
         // A channel that is not PJSIP's has no Call-ID; its unique id names the call as well.
         let callID = words.first.flatMap { $0.isEmpty ? nil : String($0) } ?? environment["agi_uniqueid"]
         let hasVideo = words.count > 1 && !words[1].isEmpty && words[1] != "(nothing)"
-        let remote = words.count > 2 ? String(words[2]) : ""
+        let isGone = words.count > 2 && words[2] == "1"
+        let remote = words.count > 3 ? String(words[3]) : ""
         let caller =
             environment.withholdsCaller
             ? .anonymous
@@ -191,6 +192,8 @@ extension AGISession {
                 host: host)
         let (from, name) = (caller.uri, caller.displayName)
         switch command {
+        case .wake where isGone:
+            return finish("FAILED", because: "nobody is woken once the caller has hung up")
         case .wake(let aor, let seconds, _):
             self.aor = aor
             startedAt = now

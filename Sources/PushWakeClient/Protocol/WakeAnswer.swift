@@ -16,7 +16,7 @@ package struct WakeAnswer: Equatable {
     package var isWatched = false
     /// Milliseconds for which the host keeps it open without a leg; 0: it need not.
     package var hold: Int64 = 0
-    /// Milliseconds for which verbs may come.
+    /// Milliseconds for which verbs may come, or the word that a channel waits for.
     package var limit: Int64 = 0
     /// What another engine needs to go on with it.
     package var ticket: [UInt8] = []
@@ -38,11 +38,12 @@ package struct WakeAnswer: Equatable {
         writer.put(.pushed, pushed)
         writer.put(.awake, awake)
         writer.put(.verdicts, verdicts)
+        // A channel that waits has no handle, and asks for the time all the same.
+        if limit > 0 { writer.put(.limit, limit) }
         guard isWatched else { return }
         writer.put(.watched, 1)
         writer.put(.legs, legs.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] })
         writer.put(.hold, hold)
-        writer.put(.limit, limit)
         writer.put(.ticket, ticket)
     }
 }

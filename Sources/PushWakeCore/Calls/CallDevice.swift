@@ -312,14 +312,17 @@ struct DeviceState {
         return hasLeg ? now >= lostAt : wasSilent
     }
 
-    /// When its leg counts as lost: it came for its push, and said nothing to what it was sent since. A proxy or a node before
-    /// the phone may take its time.
+    /// When its leg counts as lost: nothing else brings the phone any more, since it came for its push or no provider took one,
+    /// and it said nothing to what it was sent since. A proxy or a node before the phone may take its time.
     var lostAt: Int64 {
-        guard wasPushed, !isAnswered, !hasDeclined, let since = leg?.since, leg?.isSent == true, leg?.heard == .nothing,
-            leg?.number != legAtPush, leg?.contact.isDirect == true
+        guard !isAnswered, !hasDeclined, let since = leg?.since, leg?.isSent == true, leg?.heard == .nothing,
+            cannotBePushed || wasPushed && leg?.number != legAtPush, leg?.contact.isDirect == true
         else { return .max }
         return since + Self.silence
     }
+
+    /// No provider has taken its push, and it is not sent again.
+    var cannotBePushed: Bool { push == .failed }
 
     /// Nothing is on its way to it, and perhaps nothing will be.
     var isUnlikelyToWake: Bool {

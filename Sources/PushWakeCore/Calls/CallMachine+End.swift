@@ -85,20 +85,24 @@ extension CallMachine {
         return leg.number != state.legAtPush && !(leg.isSent && (endedAt ?? now) - leg.since >= pause)
     }
 
-    /// After the wait: when nobody is left but phones that came and say nothing, for whom a proxy would wait as long as its
+    /// When nobody is left but phones that say nothing and that no push brings: one that came for its push has time until the
+    /// wait is over, and one whose push no provider took need not be waited for. A host would wait for both as long as its
     /// transaction lets it. `.max`: somebody may still answer, or the script has a say in it.
     mutating func legsLostAt() -> Int64 {
-        guard host == .proxy, !isElsewhere else { return .max }
+        guard !isElsewhere, !isHeld else { return .max }
+        let (isCall, host, endsAt) = (isCall, host, endsAt)
         var last: Int64 = .min
         for index in devices.indices {
             ask(index) { device in
-                if device.hasLeg { last = max(last, device.lostAt) }
+                guard device.hasLeg else { return }
+                let atOnce = device.cannotBePushed && isCall
+                last = max(last, atOnce ? device.lostAt : host == .proxy ? max(device.lostAt, endsAt) : .max)
             }
         }
-        return last == .min ? .max : max(last, endsAt)
+        return last == .min ? .max : last
     }
 
-    /// Ends the legs of phones that came and say nothing.
+    /// Ends the legs of phones that say nothing.
     mutating func loseLegs(_ verbs: inout [CallVerb]) {
         for index in devices.indices {
             guard let leg = devices[index].leg?.number else { continue }

@@ -148,7 +148,7 @@ extension CallMachine {
         if let other = devices[index].otherLeg, contact.isSamePlace(as: other.contact),
             contact.isSameFlow(as: other.contact), contact.isSameRun(as: other.contact)
         {
-            return resend(index, other, &verbs)
+            return resend(index, other, now, &verbs)
         }
         let isSameFlow = contact.isSameFlow(as: leg.contact)
         let isSameRun = contact.isSameRun(as: leg.contact)
@@ -162,7 +162,7 @@ extension CallMachine {
         case .trying where isSameFlow && (isSameRun || isCorrecting) || isOtherFlow: return
         case .nothing where isSameFlow && contact.isSamePlace(as: leg.contact):
             devices[index].replacement = nil
-            resend(index, leg, &verbs)
+            resend(index, leg, now, &verbs)
         // It was there after its push, and is thinking: a second copy of a message is a second message.
         case .nothing where isOtherFlow && !isCall && leg.number != devices[index].legAtPush:
             devices[index].replacement = .init(contact: contact, at: max(now, leg.since + DeviceState.silence))
@@ -184,8 +184,10 @@ extension CallMachine {
     }
 
     /// It is there again, and nothing says that it got the first datagram.
-    private func resend(_ index: Int, _ leg: DeviceState.Leg, _ verbs: inout [CallVerb]) {
+    private mutating func resend(_ index: Int, _ leg: DeviceState.Leg, _ now: Int64, _ verbs: inout [CallVerb]) {
         guard leg.heard == .nothing, leg.contact.reach == .datagram else { return }
+        // Where no push brings it, it has as long to answer as it had for the first one.
+        if devices[index].cannotBePushed { devices[index].leg?.since = now }
         verbs.append(.resend(leg: leg.number))
         verbs.append(.note(.resent(device: index, leg: leg.number)))
     }

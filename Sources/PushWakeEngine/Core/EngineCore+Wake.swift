@@ -100,6 +100,7 @@ extension EngineCore {
         if let known = earlier, known.machine.end == nil, !isAnew {
             answer.awake = awake(known)
             answer.pushed = known.pushes.count
+            answer.limit = known.forgetAt - SystemClock.monotonicMilliseconds() - Self.abandonment
             for index in message.contacts.indices where known.machine.isAwaited(message.contacts[index].key) {
                 answer.verdicts[index] = 1
             }

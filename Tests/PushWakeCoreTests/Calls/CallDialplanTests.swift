@@ -230,8 +230,8 @@ import Testing
         let call = HeldCall(.asleep("bob", .udp("b")), host: .dialplan)
         _ = call.start()
         #expect(call.refuse(0) == "ring 1 b")
-        call.send(leg: 1)
         #expect(call.wait(30_000) == "")
+        call.send(leg: 1)
         #expect(call.fail(408, leg: 1) == "give up 480")
     }
 }

@@ -257,6 +257,67 @@ import Testing
         #expect(proxied.wait(60_000) == "")
     }
 
+    @Test(arguments: [CallHost.proxy, .dialplan])
+    func `comes when a phone says nothing and no push can bring it`(host: CallHost) {
+        let awake = HeldCall(.awake("a", .udp("a1")), host: host)
+        #expect(awake.start() == "ring 1 a1")
+        awake.send(leg: 1)
+        #expect(awake.wait(1500) == "push 0 call, hold")
+        #expect(awake.refuse() == (host == .proxy ? "give up 480" : ""))
+        #expect(awake.wait(3499) == "")
+        #expect(awake.wait(1) == "close 1, give up 480")
+        #expect(awake.deadline == nil)
+
+        let asleep = HeldCall(.asleep("a", .udp("a1")), host: host)
+        #expect(asleep.start() == "push 0 call, hold")
+        #expect(asleep.wait(7000) == "")
+        #expect(asleep.refuse() == (host == .proxy ? "ring 1 a1, give up 480" : "ring 1 a1"))
+        asleep.send(leg: 1)
+        #expect(asleep.wait(4999) == "")
+        #expect(asleep.wait(1) == "close 1, give up 480")
+
+        let late = HeldCall(.awake("a", .udp("a1")), host: host)
+        #expect(late.start() == "ring 1 a1")
+        late.send(leg: 1)
+        #expect(late.wait(9000) == "push 0 call, hold")
+        _ = late.refuse()
+        #expect(late.wait(0) == "close 1, give up 480")
+
+        let heard = HeldCall(.awake("a", .udp("a1")), host: host)
+        #expect(heard.start() == "ring 1 a1")
+        heard.send(leg: 1)
+        #expect(heard.wait(1500) == "push 0 call, hold")
+        _ = heard.refuse()
+        #expect(heard.hear(100, leg: 1) == "")
+        #expect(heard.wait(60_000) == "")
+
+        let back = HeldCall(.awake("a", .udp("a1")), host: host)
+        #expect(back.start() == "ring 1 a1")
+        back.send(leg: 1)
+        #expect(back.wait(1500) == "push 0 call, hold")
+        _ = back.refuse()
+        #expect(back.wait(3000) == "")
+        #expect(back.register("a", at: .udp("a1")) == "resend 1")
+        #expect(back.wait(4999) == "")
+        #expect(back.wait(1) == "close 1, give up 480")
+
+        let others = HeldCall(.awake("a", .udp("a1")), .asleep("b"), host: host)
+        #expect(others.start() == "ring 1 a1, push 1 call, hold")
+        others.send(leg: 1)
+        #expect(others.accept(1) == "")
+        #expect(others.wait(1500) == "push 0 call")
+        #expect(others.refuse(0) == "")
+        #expect(others.wait(38_499) == "")
+        #expect(others.wait(1) == (host == .proxy ? "give up 480, close 1, give up 480" : "close 1, give up 480"))
+
+        let text = HeldCall(.awake("a", .udp("a1")), event: .chat, host: host)
+        #expect(text.start() == "ring 1 a1")
+        text.send(leg: 1)
+        #expect(text.wait(1500) == "push 0 chat, hold")
+        _ = text.refuse()
+        #expect(text.wait(30_000) == "")
+    }
+
     @Test func `brings no push for a phone that is silent at that time`() {
         let call = HeldCall(.awake("a", .tcp("a1")), wakeTimeout: 1000)
         #expect(call.start() == "ring 1 a1")

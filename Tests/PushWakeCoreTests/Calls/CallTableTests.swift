@@ -77,6 +77,7 @@ import Testing
             .registersAgain: "resend 1",
             .registersOtherFlow: "ring 2 a1",
             .registersAnew: "resend 1",
+            .timeOver: "close 1, give up 480",
         ],
         .rung: [
             .legFails: "push 0 call, hold",

@@ -8,7 +8,8 @@ import Testing
 @Suite struct `A channel in the push hook` {
     private static let ok = "200 result=1"
     private static let question = AGISession.Action.say(
-        "GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)} ${CHANNEL(videonativeformat)} ${CHANNEL(pjsip,remote_uri)}\"")
+        "GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)} ${CHANNEL(videonativeformat)} ${CHANNEL(checkhangup)} ${CHANNEL(pjsip,remote_uri)}\""
+    )
 
     /// A session that has been introduced and waits for the answer about its channel.
     private func introduced(
@@ -53,7 +54,9 @@ import Testing
     @Test func `neither asks nor tells who calls when that is withheld`() {
         var session = introduced(
             "wake", "100", "40", lines: ["agi_callingpres: 35"],
-            question: .say("GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)} ${CHANNEL(videonativeformat)}\""))
+            question: .say(
+                "GET FULL VARIABLE \"${CHANNEL(pjsip,call-id)} ${CHANNEL(videonativeformat)} ${CHANNEL(checkhangup)}\"")
+        )
         guard case .wake(let message) = session.line("200 result=1 (abc@host)", now: 0).first else {
             Issue.record("it wakes nobody")
             return
@@ -64,8 +67,8 @@ import Testing
     @Test func `is asked nothing that its kind has not`() {
         var session = introduced(
             "wake", "100", "40", lines: ["agi_type: Local"],
-            question: .say("GET FULL VARIABLE \" ${CHANNEL(videonativeformat)}\""))
-        guard case .wake(let message) = session.line("200 result=1 ( (h264))", now: 0).first else {
+            question: .say("GET FULL VARIABLE \" ${CHANNEL(videonativeformat)} ${CHANNEL(checkhangup)}\""))
+        guard case .wake(let message) = session.line("200 result=1 ( (h264) 0)", now: 0).first else {
             Issue.record("it wakes nobody")
             return
         }
@@ -97,9 +100,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("200 result=1 (abc@host (nothing))", "abc@host", false), ("200 result=0", "17.3", false),
-        ("200 result=1 ()", "17.3", false), ("200 result=1 ( (nothing))", "17.3", false),
-        ("200 result=1 (abc@host (h264|vp8))", "abc@host", true), ("200 result=1 ( (vp8))", "17.3", true),
+        ("200 result=1 (abc@host (nothing) 0)", "abc@host", false), ("200 result=0", "17.3", false),
+        ("200 result=1 ()", "17.3", false), ("200 result=1 ( (nothing) 0)", "17.3", false),
+        ("200 result=1 (abc@host (h264|vp8) 0)", "abc@host", true), ("200 result=1 ( (vp8) 0)", "17.3", true),
         ("200 result=1 (abc@host)", "abc@host", false), ("200 result=1 (abc@host )", "abc@host", false),
     ])
     func `names the call by its Call-ID, or by the channel`(_ reply: String, _ callID: String, _ hasVideo: Bool) {
@@ -112,10 +115,23 @@ import Testing
         #expect(session.isWaiting)
     }
 
+    @Test(arguments: [("wake", "\"FAILED\""), ("send", nil)])
+    func `wakes nobody for a caller who has hung up, and sends what is asked for`(command: String, status: String?) {
+        var session = command == "wake" ? introduced("wake", "100", "40") : introduced("send", "missed", "100")
+        let actions = session.line("200 result=1 (abc@host (nothing) 1 <sip:100@example.org>)", now: 5)
+        guard let status else {
+            if case .send? = actions.first { return }
+            Issue.record("\(actions)")
+            return
+        }
+        let lines = said(&session, actions)
+        #expect(lines.first?.contains("the caller has hung up") == true && self.status(lines) == status)
+    }
+
     @Test(arguments: [
-        (#"200 result=1 (abc@host (nothing) "Ann (Lee)" <sip:100@example.org>)"#, "sip:42@example.org"),
-        ("200 result=1 (abc@host (h264) <sip:100@[2001:db8::7]>)", "sip:42@[2001:db8::7]"),
-        ("200 result=1 ( (nothing) )", "sip:42@localhost"),
+        (#"200 result=1 (abc@host (nothing) 0 "Ann (Lee)" <sip:100@example.org>)"#, "sip:42@example.org"),
+        ("200 result=1 (abc@host (h264) 0 <sip:100@[2001:db8::7]>)", "sip:42@[2001:db8::7]"),
+        ("200 result=1 ( (nothing) 0 )", "sip:42@localhost"),
     ])
     func `names the caller at the caller's own domain, as the module does`(_ reply: String, _ uri: String) {
         var session = introduced("wake", "100", "40")

@@ -68,7 +68,7 @@ def pair(make_session_asterisk, simulator):
     asterisk.add_extension("_fX.", f"AGI(agi://127.0.0.1:{fastagi}/wake?aor=${{EXTEN:1}}&timeout=10)",
                            "Verbose(0,went on with ${PUSHWAKE_STATUS} ${PUSHWAKE_WOKEN_MS})",
                            "Dial(PJSIP/${EXTEN:1}@kamailio,30)", "Hangup()")  # fmt: skip
-    asterisk.add_extension("_sX.", "AGI(pushwake.agi,wake,${EXTEN:1},1)", "Verbose(0,went on with ${PUSHWAKE_STATUS})",
+    asterisk.add_extension("_sX.", "AGI(pushwake.agi,wake,${EXTEN:1},3)", "Verbose(0,went on with ${PUSHWAKE_STATUS})",
                            "Hangup(20)")  # fmt: skip
     asterisk.add_extension("wrong", "AGI(pushwake.agi,wake)", "Verbose(0,went on with ${PUSHWAKE_STATUS})", "Hangup(20)")
     asterisk.add_extension("_iX.", f"AGI(agi://127.0.0.1:{fastagi}/wake,${{EXTEN:1}},10,${{CHANNEL(pjsip,call-id)}})",
@@ -77,6 +77,12 @@ def pair(make_session_asterisk, simulator):
                            "&pjsip_call_id=${URIENCODE(${CHANNEL(pjsip,call-id)}+%)})", "Hangup(20)")  # fmt: skip
     asterisk.add_extension("_bX.", f"AGI(agi://127.0.0.1:{fastagi}/wake?aor=${{EXTEN:1}}&pjsip_call_id=two+words)",
                            "Verbose(0,bad id went on with ${PUSHWAKE_STATUS})", "Hangup(20)")  # fmt: skip
+    for over, steps in (("over", "pushwake.agi,wake,${DIALED}"), ("fastover", f"agi://127.0.0.1:{fastagi}/wake?aor=${{DIALED}}")):
+        with open(asterisk.host_at / "etc/extensions.conf", "a") as file:
+            file.write(f"[{over}]\nexten => _X.,1,Set(DIALED=${{EXTEN}})\n same => n,Answer()\n same => n,Wait(30)\n"
+                       f"exten => h,1,AGI({steps})\n same => n,Verbose(0,{over} went on with ${{PUSHWAKE_STATUS}})\n")
+    asterisk.add_extension("_oX.", "Goto(over,${EXTEN:1},1)")
+    asterisk.add_extension("_rX.", "Goto(fastover,${EXTEN:1},1)")
     asterisk.add_extension("_mX.", "AGI(pushwake.agi,send,call,${EXTEN:1},Call me back)", "Hangup(20)")
     kamailio.start().wait_engine()
     asterisk.run_as_packaged()
@@ -108,7 +114,7 @@ class Sleeper:
 @pytest.fixture(scope="module")
 def sleepers(pair):
     """One for each test. AGI knows no contacts, so who registered less than five seconds ago counts as awake."""
-    made = [Sleeper(pair.address, str(number)) for number in range(100, 119)]
+    made = [Sleeper(pair.address, str(number)) for number in range(100, 120)]
     android = [Sleeper(pair.address, str(number), fcm) for number in range(120, 124)]
     time.sleep(6)
     return iter(made), iter(android)
@@ -165,6 +171,17 @@ def test_nobody_wakes_and_the_dialplan_goes_on(pair, phones, sleeper):
     call = phones("caller", pair.address).call("s" + sleeper.user)
     call.expect_final(480)
     pair.asterisk.wait_log("went on with TIMEOUT")
+
+
+def test_nobody_is_woken_for_a_caller_who_has_hung_up(pair, phones, sleeper, simulator):
+    caller = phones("caller", pair.address)
+    for prefix, over in (("o", "over"), ("r", "fastover")):
+        call = caller.call(prefix + sleeper.user)
+        call.expect(200)
+        call.end()
+        log = pair.asterisk.wait_log(f" {over} went on with FAILED")
+        assert "nobody is woken once the caller has hung up" in log
+    assert simulator.pushes(sleeper.token) == []
 
 
 def test_a_user_without_a_phone(pair, phones):

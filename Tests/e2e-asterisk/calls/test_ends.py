@@ -177,6 +177,43 @@ def test_a_caller_whose_time_is_up_is_not_waited_with(sleeper, caller, user, ast
     call.end()
 
 
+@pytest.mark.parametrize("status, reason, state, cause, heard", [
+    (486, "Busy Here", "BUSY", 17, 486), (404, "Not Found", "CHANUNAVAIL", 1, 404), (603, "Decline", "CHANUNAVAIL", 21, 403)])
+def test_the_dialplan_hears_what_the_phone_has_said(sleeper, caller, user, asterisk, status, reason, state, cause, heard):
+    """And not what the leg says through which phones join: it ends at the same time."""
+    asterisk.add_extension(f"says-{user}", f"PushWake({user},10)", "Dial(${PUSHWAKE_CONTACTS}&Local/join@pushwake/n,20)",
+                           "Verbose(0,heard ${DIALSTATUS} ${HANGUPCAUSE})", "Hangup(${HANGUPCAUSE})")
+    for _ in range(5):
+        phone, before = sleeper(fcm), len(asterisk.log())
+        call = caller.call(f"says-{user}")
+        awake = phone.wait_and_wake()
+        awake.reply(awake.expect_request("INVITE"), status, reason)
+        assert call.final().status == heard
+        assert f"heard {state} {cause}" in asterisk.wait_log("heard ", since=before)
+        awake.register(phone.parameters, expires=0)
+        asterisk.cli(f"pushwake remove bindings {user}")
+
+
+@pytest.mark.parametrize("of", ["the extension h", "a hangup handler"])
+def test_nobody_is_woken_for_a_caller_who_has_hung_up(sleeper, caller, user, asterisk, of):
+    """The dialplan of FreePBX and the like runs much there."""
+    phone, before = sleeper(fcm), len(asterisk.log())
+    steps = [f"PushWake({user},5,r)", "Verbose(0,went on with ${PUSHWAKE_STATUS})", "Return()"]
+    place = "h" if "extension" in of else "handler"
+    with open(asterisk.host_at / "etc/extensions.conf", "a") as file:
+        file.write(f"\n[over-{user}]\nexten => s,1,Set(CHANNEL(hangup_handler_push)=over-{user},handler,1)\n same => n,Answer()\n"
+                   " same => n,Wait(30)\n")
+        file.write("".join(f"exten => {place},{number},{step}\n" for number, step in enumerate(steps, 1)))
+        file.write("exten => handler,1,Return()\n" if place == "h" else "")
+    asterisk.add_extension(f"over-{user}", f"Goto(over-{user},s,1)")
+    call = caller.call(f"over-{user}")
+    call.expect(200)
+    call.end()
+    log = asterisk.wait_log("went on with FAILED", since=before)
+    assert f"PushWake({user}) wakes nobody once its caller has hung up" in log
+    assert phone.pushes == [] and "none of the last" in asterisk.cli(f"pushwake trace {user}")
+
+
 def test_the_caller_hangs_up_before_anybody_is_silent(frozen, caller, user):
     phone = frozen(fcm)
     call = caller.call(user)

@@ -215,6 +215,18 @@ def test_a_push_that_fails_ends_the_call_at_once_when_nothing_is_left(phones, ca
     assert log_time(asterisk, f"{user}: FAILED") - log_time(asterisk, "push token-gone", f"aor={user}") < 0.02
 
 
+@pytest.mark.parametrize("is_awake", [True, False])
+def test_a_phone_that_says_nothing_and_cannot_be_pushed_is_not_waited_for(phones, trusting, asterisk, user, is_awake):
+    server = trusting if is_awake else asterisk
+    phone = phones(user, server.address)
+    phone.register(fcm("unregistered-" + fcm_token()))
+    phone.close()
+    call = phones("caller", server.address).call(user)
+    call.expect_final(480, 8)
+    assert 4.8 < time.monotonic() - call.started < 6
+    assert "silent" in server.cli(f"pushwake trace {user}") or not is_awake
+
+
 def test_a_phone_that_was_not_dialled_is_not_silent(frozen, caller, user, asterisk):
     phone = frozen()
     asterisk.add_extension(f"announce-{user}", f"PushWake({user},10)", "Answer()", "Wait(2)", "Hangup()")

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Console and AMI."""
 
+import json
+import os
+import signal
 import socket
+import time
 
 import pytest
 from phones import apns_token, fcm_token
@@ -159,6 +163,24 @@ def test_ami_lists_what_was_asked_for(phones, asterisk, user, manager):
     assert manager.act(Action="PushWakeBindings", AOR=user, Verdict="notifications off")["Response"] == "Success"
     assert manager.wait(Event="PushWakeBindingsComplete")["ListItems"] == "0"
     assert "+2d" in manager.act(Action="PushWakeBindings", Age="soon")["Message"]
+
+
+def test_ami_says_that_a_list_is_not_whole(make_asterisk):
+    asterisk = make_asterisk()
+    now = int(time.time())
+    rows = [{"provider": "apns", "aor": f"user{number}", "app": "com.example.phone", "team": "DEF123GHIJ", "service": "voip",
+             "token": f"{number:064x}", "dialect": "rfc8599", "contact": f"sip:user{number}@192.0.2.1", "call_id": f"c{number}",
+             "cseq": 1, "registered_at": now, "expires_at": now + 600, "forget_at": now + 6000} for number in range(20_000)]
+    (asterisk.host_at / "rows").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert asterisk.pushwake("bindings", "import", f"{asterisk.at}/rows").returncode == 0
+    manager, engine = Manager(asterisk.ami_port), asterisk.engine_pid()
+    assert manager.act(Action="PushWakeBindings")["EventList"] == "start"
+    manager.wait(Event="PushWakeBinding")
+    os.kill(engine, signal.SIGKILL)
+    told = manager.wait(Event="PushWakeBindingsComplete")
+    manager.close()
+    assert told["EventList"] == "cancelled" and told["ActionID"] == "7" and told["Message"], told
+    assert 0 < int(told["ListItems"]) < len(rows)
 
 
 def test_ami_refuses_what_is_wrong(manager):

@@ -3,6 +3,7 @@
 
 import pytest
 from phones import fcm_token
+from ports import free_port
 from sleeper import Sleeper, fcm, finish
 
 CONTACT = "sip:tj3kd0@nowhere.invalid"
@@ -76,6 +77,26 @@ def test_a_text_goes_to_an_awake_phone_through_its_proxy(proxied_asterisk, phone
     message = desk.expect_request("MESSAGE")
     assert message.body == "Are you up?"
     assert_came_by(desk, message)
+
+
+def test_a_proxy_that_is_an_endpoints_own_says_100_for_no_phone(make_asterisk, phones, simulator):
+    """It writes no Path: pjsip.conf names it."""
+    asterisk, port, token = make_asterisk(settings={"awake_for": 60, "wake_timeout": 20}, start=False), free_port(), fcm_token()
+    asterisk.change("pjsip.conf", "aors = 101\n", f"aors = 101\noutbound_proxy = sip:127.0.0.1:{port}\\;lr\n")
+    asterisk.change("pjsip.conf", "rewrite_contact = yes", "rewrite_contact = no")
+    asterisk.start()
+    asterisk.wait_engine()
+    proxy = phones("101", asterisk.address, port=port)
+    assert proxy.register(fcm(token), contact="sip:101@192.0.2.1:5062").status == 200
+    call = phones("caller", asterisk.address).call("101")
+    invite = proxy.expect_request("INVITE")
+    assert invite.all("Route") == [f"<sip:127.0.0.1:{port};lr>"]
+    proxy.reply(invite, 100, "Trying")
+    simulator.wait_push(token)
+    assert proxy.register(fcm(token), contact="sip:101@192.0.2.1:5063").status == 200
+    awake = proxy.expect(lambda m: m.method == "INVITE" and m.uri.startswith("sip:101@192.0.2.1:5063"))
+    finish(call, proxy, awake)
+
 
 @pytest.mark.parametrize("heard", [0, 100])
 def test_a_phone_that_comes_back_through_another_proxy_is_called_through_that(make_asterisk, phones, simulator, heard):

@@ -44,6 +44,8 @@ def test_a_parked_call_that_comes_back_wakes_its_phone(make_asterisk, phones, si
     invite = awake.expect_request("INVITE")
     awake.answer(invite)
     call.expect(200)
+    # Asterisk transfers nobody whose bridge is not made yet.
+    wait_until("they talk", lambda: asterisk.log().count("joined 'simple_bridge'") == 2)
     transfer(awake, invite, f"sip:700@127.0.0.1:{asterisk.sip_port}")
     wait_until("it is parked", lambda: "Parker Dial String" in asterisk.cli("parking show default"))
     awake.end(invite)

@@ -70,6 +70,18 @@ def test_with_no_way_left_the_caller_hears_it_at_once(server, wire, provider, st
     server.wait_log(f"ASLEEP {phone.user}")
 
 
+@pytest.mark.parametrize("awake_for", [0, 60])
+def test_nobody_waits_for_a_known_contact_that_says_nothing(make_server, provider, wire, awake_for):
+    server = make_server(provider, settings={"awake_for": awake_for}, wake_timeout=20)
+    phone = wire.phone(server, f"dead-{awake_for}", "udp", push_that_fails(410))
+    phone.register()
+    phone.suspend()
+    call = wire.call(server, phone.user)
+    assert call.wait_final(8).status == 480
+    assert 4.8 < call.final.at - call.sent_at < 6
+    server.wait_log(f"ASLEEP {phone.user}")
+
+
 @pytest.mark.alone
 def test_with_its_registration_over_the_caller_hears_it_at_once(server, wire, provider):
     phone = wire.phone(server, "expired", "udp", push_that_fails(410))

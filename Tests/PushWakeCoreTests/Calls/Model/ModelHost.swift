@@ -65,10 +65,11 @@ struct ModelHost {
             }
         }
 
-        /// It came for its push, and has said nothing to what it was sent for five seconds; nobody stands before it.
+        /// It has said nothing to what it was sent for five seconds; nobody stands before it. It came for its push, or no
+        /// provider took that.
         func isLost(_ now: Int64) -> Bool {
-            wasAccepted && !hasAnswered && !hasDeclined && isSent && heard == .nothing && leg != legAtPush
-                && contact.first != ModelHost.proxied && now - since >= 5000
+            (wasAccepted && leg != legAtPush || push == .failed) && !hasAnswered && !hasDeclined && isSent
+                && heard == .nothing && contact.first != ModelHost.proxied && now - since >= 5000
         }
 
         /// A CANCEL tells it of the end.
@@ -365,10 +366,12 @@ struct ModelHost {
         if problem == nil { checkHold(now) }
     }
 
-    /// The wait is over, and nobody is left but phones that came and say nothing.
+    /// Nobody is left but phones that say nothing. Those that came for their push have until the wait is over.
     private func areLost(_ now: Int64) -> Bool {
-        host == .proxy && !isElsewhere && !isClosed && now >= endsAt
-            && devices.allSatisfy { $0.leg == nil || $0.isLost(now) }
+        !isElsewhere && !isClosed && !isHeld
+            && devices.allSatisfy {
+                $0.leg == nil || $0.isLost(now) && ($0.push == .failed && isCall || host == .proxy && now >= endsAt)
+            }
     }
 
     private mutating func ring(_ device: Int, _ leg: Int, _ contact: String, _ replacing: Int?, _ now: Int64) {
