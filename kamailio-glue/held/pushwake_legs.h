@@ -76,8 +76,23 @@ void pw_stream_watch(tm_cell_t *t, pw_hold_t *hold);
 /* In the supervisor: fails the legs whose connection is gone. 1: look soon again. */
 int pw_stream_scan(void);
 
+/* A branch went over a connection that has ended: nothing reaches its phone that way any more. */
+int pw_stream_is_gone(const tm_ua_client_t *branch);
+
 /* Those of one request; 1: look soon again. */
 int pw_stream_look_after(tm_cell_t *t, pw_hold_t *hold);
+
+/* pushwake_cancel.c */
+
+/* The caller's CANCEL is here, NULL where nobody has it. */
+void pw_cancelled(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *cancel);
+
+/* It came while the script was adding branches, which tm does without the lock: whoever tm has missed is ended here. Under
+ * the reply lock. */
+void pw_cancel_missed(tm_cell_t *t, pw_hold_t *hold);
+
+/* Ends legs that ring, and whose phones do not answer the CANCEL. */
+void pw_cancel_look_after(tm_cell_t *t, pw_hold_t *hold);
 
 /* pushwake_end.c */
 

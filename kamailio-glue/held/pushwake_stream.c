@@ -28,16 +28,19 @@ int pw_stream_init(void)
 	return 0;
 }
 
+static int is_over_stream(const tm_ua_client_t *branch)
+{
+	int proto = branch->request.dst.proto;
+
+	return branch->request.buffer != NULL
+		   && (proto == PROTO_TCP || proto == PROTO_TLS || proto == PROTO_WS || proto == PROTO_WSS);
+}
+
 /* A leg that is out over a connection and of which nothing was heard. */
 static int is_silent_stream(tm_cell_t *t, pw_hold_t *hold, int b)
 {
-	const tm_ua_client_t *branch = &t->uac[b];
-	int proto = branch->request.dst.proto;
-
-	return b != hold->blind && !(hold->closed & (1u << b)) && branch->last_received < 100
-		   && branch->request.buffer != NULL
-		   && (proto == PROTO_TCP || proto == PROTO_TLS || proto == PROTO_WS || proto == PROTO_WSS)
-		   && pw_leg_of(t, hold, b) > 0;
+	return b != hold->blind && !(hold->closed & (1u << b)) && t->uac[b].last_received < 100
+		   && is_over_stream(&t->uac[b]) && pw_leg_of(t, hold, b) > 0;
 }
 
 static int first_silent_stream(tm_cell_t *t, pw_hold_t *hold, int from)
@@ -78,6 +81,11 @@ static int is_connected(const tm_ua_client_t *branch)
 	}
 	tcpconn_put(connection);
 	return 1;
+}
+
+int pw_stream_is_gone(const tm_ua_client_t *branch)
+{
+	return is_over_stream(branch) && !is_connected(branch);
 }
 
 /* The leg is over as if it could not have been sent. The lock is given back. */

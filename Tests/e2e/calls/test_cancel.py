@@ -100,6 +100,47 @@ def test_a_suspended_app_delays_nothing(server, wire, transport):
     silent.wait_request("CANCEL")
 
 
+@pytest.fixture
+def woken(server, wire, simulator):
+    """A call to a phone that was pushed, has come back and rings."""
+    def make(user, transport):
+        phone = wire.phone(server, user, transport, rfc8599_fcm())
+        phone.register()
+        phone.sleep()
+        call = wire.call(server, user)
+        simulator.wait_event(phone.push.token, "call")
+        ringing = wire.again(phone)
+        ringing.answers["INVITE"] = (180,)
+        ringing.register()
+        call.wait_status(180)
+        return call, ringing
+
+    return make
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("transport", ["tcp", "tls"])
+def test_a_phone_that_rang_and_was_killed_delays_nothing(server, woken, transport):
+    call, ringing = woken(f"cancel-killed-{transport}", transport)
+    ringing.sleep()
+    assert_ended_at_once(call, call.cancel())
+    server.wait_none_held()
+
+
+@pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
+def test_a_phone_that_rang_and_is_frozen_has_five_seconds_to_answer_its_cancel(server, woken, transport):
+    """tm would wait as long as for somebody to pick up."""
+    call, ringing = woken(f"cancel-frozen-{transport}", transport)
+    ringing.suspend()
+    at = call.cancel()
+    assert 4 < call.wait_status(487, 8).at - at < 7
+    ringing.resume()
+    ringing.wait_request("CANCEL")
+    ringing.wait_request("ACK")
+    server.wait_none_held()
+    assert [status for status in call.statuses if status >= 200] == [487]
+
+
 @pytest.mark.alone
 def test_the_cancel_follows_on_the_heels_of_the_invite(server, wire):
     """While the script is still at work with it, whatever it has come to."""
