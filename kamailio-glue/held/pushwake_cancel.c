@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The caller hangs up: who rings gets a CANCEL, and nobody waits for a phone that cannot answer it.
+ * The caller hangs up, or a phone declines for all: who rings gets a CANCEL, where it is now, and nobody waits long for
+ * the answer.
  */
 #include <string.h>
 
@@ -11,17 +12,14 @@
 /* Who rings has so long to answer a CANCEL. */
 #define PW_CANCEL_MS 5000
 
-/* Legs of which nothing was heard, and those of phones that are gone, would delay the 487 of a CANCEL until their timer. */
-static void close_deaf_legs(tm_cell_t *t, pw_hold_t *hold)
+/* Legs of which nothing was heard would delay the 487 of a CANCEL until their timer. */
+static void close_silent_legs(tm_cell_t *t, pw_hold_t *hold)
 {
-	const tm_ua_client_t *branch;
 	int b;
 
 	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
-		branch = &t->uac[b];
 		/* without a buffer it is blind: the one of another user's wait */
-		if(b != hold->blind && branch->request.buffer != NULL
-				&& (branch->last_received < 100 || (branch->last_received < 200 && pw_stream_is_gone(branch)))) {
+		if(b != hold->blind && t->uac[b].last_received < 100 && t->uac[b].request.buffer != NULL) {
 			pw_leg_close(t, hold, b);
 		}
 	}
@@ -65,14 +63,27 @@ void pw_cancelled(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *cancel)
 	pw.reply_lock(t);
 	if(t->uas.status < 200 && !hold->answered) {
 		hold->cancelled = 1;
-		hold->cancelled_ms = pw_now_ms();
+		hold->cancels_ms = pw_now_ms();
 		if(cancel != NULL && hold->reason.s == NULL && parse_headers(cancel, HDR_EOH_F, 0) == 0) {
 			keep_reasons(hold, cancel);
 		}
 		pw_blind_close(t, hold);
 		t->flags |= T_CANCELED;
-		close_deaf_legs(t, hold);
+		close_silent_legs(t, hold);
+		pw_stream_follow(t, hold, -1);
 	}
+	pw.reply_unlock(t);
+}
+
+/* RFC 3261, 16.7: a 6xx speaks for the user, and nobody else is waited for. Runs
+ * before tm takes the reply lock to look at the answer. */
+void pw_declined(tm_cell_t *t, pw_hold_t *hold)
+{
+	pw.reply_lock(t);
+	pw_blind_close(t, hold);
+	hold->over = 1;
+	hold->cancels_ms = pw_now_ms();
+	pw_stream_follow(t, hold, -1);
 	pw.reply_unlock(t);
 }
 
@@ -80,7 +91,7 @@ void pw_cancel_missed(tm_cell_t *t, pw_hold_t *hold)
 {
 	struct cancel_info missed;
 
-	close_deaf_legs(t, hold);
+	close_silent_legs(t, hold);
 	init_cancel_info(&missed);
 	pw.tm.prepare_to_cancel(t, &missed.cancel_bitmap, 0);
 	if(missed.cancel_bitmap != 0) {
@@ -91,15 +102,17 @@ void pw_cancel_missed(tm_cell_t *t, pw_hold_t *hold)
 	}
 }
 
-/* A branch that rang, and whose phone does not answer its CANCEL: it is gone, or has had the time. -1: none. */
+/* A branch that rang, and whose phone has had the time to answer its CANCEL; -1: none. */
 static int unheard_cancel(const tm_cell_t *t, const pw_hold_t *hold)
 {
-	int is_late = pw_now_ms() - hold->cancelled_ms >= PW_CANCEL_MS;
 	int b;
 
-	for(b = 0; b < t->nr_of_outgoings && t->uas.status < 200; b++) {
-		if(b != hold->blind && t->uac[b].request.buffer != NULL && t->uac[b].last_received >= 100
-				&& t->uac[b].last_received < 200 && (is_late || pw_stream_is_gone(&t->uac[b]))) {
+	if(t->uas.status >= 200 || pw_now_ms() - hold->cancels_ms < PW_CANCEL_MS) {
+		return -1;
+	}
+	for(b = 0; b < t->nr_of_outgoings; b++) {
+		if(b != hold->blind && t->uac[b].request.buffer != NULL && (t->uac[b].request.flags & F_RB_CANCELED)
+				&& t->uac[b].last_received < 200) {
 			return b;
 		}
 	}
@@ -115,6 +128,9 @@ void pw_cancel_look_after(tm_cell_t *t, pw_hold_t *hold)
 
 	for(tries = 0; tries < PW_MAX_BRANCHES; tries++) {
 		pw.reply_lock(t);
+		if(t->uas.status < 200) {
+			pw_stream_follow(t, hold, -1);
+		}
 		b = unheard_cancel(t, hold);
 		if(b < 0 || pw_executes_briefly()) {
 			pw.reply_unlock(t);

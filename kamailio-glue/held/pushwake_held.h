@@ -56,7 +56,7 @@ typedef struct pw_hold {
 	int64_t joins_until; /* it has, and asked for legs until then; 0: it has not */
 	int answered;      /* a 2xx is on its way through tm */
 	int cancelled;
-	int64_t cancelled_ms; /* when; 0: it was not */
+	int64_t cancels_ms; /* since then legs that ring have a CANCEL, of the caller or for a 6xx; 0: none has */
 	int expired;       /* nobody came */
 	int resumes;       /* a new engine has not heard of it yet; of the supervisor's process alone */
 	int64_t looked_ms; /* when the process for what may take long was asked to look after it; 0: it has */
@@ -114,7 +114,7 @@ pw_hold_t *pw_hold_find(tm_cell_t **t, str *aor, uint64_t handle);
 /* Which of what is held. */
 enum pw_holds {
 	PW_HOLDS_ALL,
-	PW_HOLDS_WAITING,     /* for phones that sleep, or for the answers to its CANCEL */
+	PW_HOLDS_WAITING,     /* for phones that sleep, or for answers to a CANCEL */
 	PW_HOLDS_OVER_STREAMS /* stream_ms is set */
 };
 

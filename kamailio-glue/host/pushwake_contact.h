@@ -57,6 +57,9 @@ void pw_contacts_keep_method(pw_contacts_t *list, unsigned int method);
 /* Whether the phone takes this method, where the registrar's method_filtering asks. */
 int pw_contact_takes(const pw_contact_t *c, unsigned int method);
 
+/* Whether its connection is open; then `out`, where not NULL, has its far end. */
+int pw_contact_connection(const pw_contact_t *c, struct receive_info *out);
+
 /* Where a request to it has to go other than its URI says: what the registrar has as
  * received, the next proxy of its Path, or the far end of its connection, which is
  * written to `flow`. Empty: the URI. */

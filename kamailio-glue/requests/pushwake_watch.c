@@ -10,16 +10,6 @@
 #include "modules/tm/t_hooks.h"
 #include "pushwake_watch.h"
 
-/* RFC 3261, 16.7: a 6xx speaks for the user, and nobody else is waited for. Runs
- * before tm takes the reply lock to look at the answer. */
-static void on_declined(tm_cell_t *t, pw_hold_t *hold)
-{
-	pw.reply_lock(t);
-	pw_blind_close(t, hold);
-	hold->over = 1;
-	pw.reply_unlock(t);
-}
-
 /* tm sends the 2xx before it cancels the others. It forgets a first 180 that comes in between, and waits for it for ever
  * then. A branch that is marked gets its CANCEL in answer to its first word; and see on_reply(). */
 static void cancel_with_first_answer(tm_cell_t *t, int answered)
@@ -50,6 +40,7 @@ static int on_answered(tm_cell_t *t, pw_hold_t *hold, int branch)
 	}
 	if(!is_over) {
 		cancel_with_first_answer(t, branch);
+		pw_stream_follow(t, hold, branch);
 	}
 	pw.reply_unlock(t);
 	return is_over;
@@ -167,7 +158,7 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 	if(code >= 600 && (t->flags & T_DISABLE_6xx)) {
 		code = 486; /* the configuration wants it to be one phone's answer */
 	} else if(code >= 600) {
-		on_declined(t, hold);
+		pw_declined(t, hold);
 	}
 	on_failed(t, hold, branch);
 	pw_leg_report(hold, leg, code, 1);
@@ -354,8 +345,10 @@ void pw_watch_look_after(tm_cell_t *t, pw_hold_t *hold)
 	if(hold->busy || pw_is_locked(t)) {
 		return;
 	}
-	if(hold->cancelled_ms != 0) {
+	if(hold->cancels_ms != 0) {
 		pw_cancel_look_after(t, hold);
+	}
+	if(hold->cancelled) {
 		return;
 	}
 	pw.reply_lock(t);
