@@ -29,6 +29,7 @@ typedef struct pw_named_leg {
 	int leg;
 	int later; /* the script relays to it from its failure_route, if at all */
 	unsigned int place; /* where the phone was then: pw_place_of() */
+	unsigned int run;   /* of its app: pw_run_of() */
 	str ruid;
 } pw_named_leg_t;
 
@@ -69,6 +70,7 @@ typedef struct pw_hold {
 	int64_t resumed_ms; /* when another engine was asked to go on: what the one before said then counts no more */
 	int legs[PW_MAX_BRANCHES];   /* leg of each branch; 0: none of ours */
 	unsigned int places[PW_MAX_BRANCHES]; /* where it was sent: pw_place_of(); 0: not known */
+	unsigned int runs[PW_MAX_BRANCHES];   /* of which app: pw_run_of(); 0: not known */
 	unsigned int closed;         /* branches that a later leg of their device replaced */
 	unsigned int reported_trying;   /* branches of which 100, more than 100, a failure was reported */
 	unsigned int reported_ringing;

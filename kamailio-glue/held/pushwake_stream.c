@@ -84,16 +84,24 @@ static int is_connected(const tm_ua_client_t *branch)
 	return 1;
 }
 
+/* PJSIP leaves its instance out where it says that it has another address. */
+static int is_same_phone(const tm_ua_client_t *branch, unsigned int run, const pw_contact_t *c)
+{
+	return STR_EQ(c->ruid, branch->ruid) || (run != 0 && run == pw_run_of(c))
+		   || (c->instance.len > 0 && STR_EQ(c->instance, branch->instance));
+}
+
 /* Where the phone of a branch has registered since over a connection that is open; 0: nowhere. */
-static int has_come_back(const tm_ua_client_t *branch, const pw_contacts_t *contacts, struct receive_info *over)
+static int has_come_back(const tm_ua_client_t *branch, unsigned int run, const pw_contacts_t *contacts,
+		struct receive_info *over)
 {
 	const pw_contact_t *c, *last = NULL;
 	int i;
 
 	for(i = 0; i < contacts->n; i++) {
 		c = &contacts->v[i];
-		if((STR_EQ(c->ruid, branch->ruid) || (c->instance.len > 0 && STR_EQ(c->instance, branch->instance)))
-				&& c->path.len == 0 && (last == NULL || c->modified >= last->modified) && pw_contact_connection(c, over)) {
+		if(is_same_phone(branch, run, c) && c->path.len == 0 && (last == NULL || c->modified >= last->modified)
+				&& pw_contact_connection(c, NULL)) {
 			last = c;
 		}
 	}
@@ -122,13 +130,13 @@ void pw_stream_follow(tm_cell_t *t, pw_hold_t *hold, int except)
 
 	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
 		if(b == except || b == hold->blind || t->uac[b].last_received < 100 || t->uac[b].last_received >= 200
-				|| !is_over_stream(&t->uac[b]) || is_connected(&t->uac[b])) {
+				|| !is_over_stream(&t->uac[b]) || is_connected(&t->uac[b]) || pw_leg_of(t, hold, b) == 0) {
 			continue;
 		}
 		if(contacts.n < 0 && pw_contacts_get(&contacts, &hold->table, &hold->aor) < 0) {
 			return;
 		}
-		if(has_come_back(&t->uac[b], &contacts, &over)) {
+		if(has_come_back(&t->uac[b], hold->runs[b], &contacts, &over)) {
 			send_where_it_is(&t->uac[b], &over);
 		}
 	}

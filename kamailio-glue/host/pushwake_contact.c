@@ -422,3 +422,8 @@ unsigned int pw_place_of(const pw_contact_t *contact)
 	place = place * 31 + hash_of(&contact->path);
 	return place * 31 + hash_of(&contact->callid);
 }
+
+unsigned int pw_run_of(const pw_contact_t *contact)
+{
+	return hash_of(&contact->callid);
+}

@@ -110,4 +110,7 @@ int pw_contacts_forget(str *table, str *aor, const pushwake_register_request *br
  * it then. */
 unsigned int pw_place_of(const pw_contact_t *contact);
 
+/* The same number as long as its app runs: by the Call-ID of its REGISTERs (RFC 3261, 10.2). */
+unsigned int pw_run_of(const pw_contact_t *contact);
+
 #endif /* PUSHWAKE_CONTACT_H */
