@@ -29,6 +29,7 @@ typedef struct pw_named_leg {
 	int leg;
 	int later; /* the script relays to it from its failure_route, if at all */
 	unsigned int place; /* where the phone was then: pw_place_of() */
+	unsigned int run;   /* of its app: pw_run_of() */
 	str ruid;
 } pw_named_leg_t;
 
@@ -56,6 +57,7 @@ typedef struct pw_hold {
 	int64_t joins_until; /* it has, and asked for legs until then; 0: it has not */
 	int answered;      /* a 2xx is on its way through tm */
 	int cancelled;
+	int64_t cancels_ms; /* since then legs that ring have a CANCEL, of the caller or for a 6xx; 0: none has */
 	int expired;       /* nobody came */
 	int resumes;       /* a new engine has not heard of it yet; of the supervisor's process alone */
 	int64_t looked_ms; /* when the process for what may take long was asked to look after it; 0: it has */
@@ -68,6 +70,7 @@ typedef struct pw_hold {
 	int64_t resumed_ms; /* when another engine was asked to go on: what the one before said then counts no more */
 	int legs[PW_MAX_BRANCHES];   /* leg of each branch; 0: none of ours */
 	unsigned int places[PW_MAX_BRANCHES]; /* where it was sent: pw_place_of(); 0: not known */
+	unsigned int runs[PW_MAX_BRANCHES];   /* of which app: pw_run_of(); 0: not known */
 	unsigned int closed;         /* branches that a later leg of their device replaced */
 	unsigned int reported_trying;   /* branches of which 100, more than 100, a failure was reported */
 	unsigned int reported_ringing;
@@ -113,7 +116,7 @@ pw_hold_t *pw_hold_find(tm_cell_t **t, str *aor, uint64_t handle);
 /* Which of what is held. */
 enum pw_holds {
 	PW_HOLDS_ALL,
-	PW_HOLDS_WAITING,     /* for phones that sleep */
+	PW_HOLDS_WAITING,     /* for phones that sleep, or for answers to a CANCEL */
 	PW_HOLDS_OVER_STREAMS /* stream_ms is set */
 };
 

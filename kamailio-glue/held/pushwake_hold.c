@@ -214,7 +214,7 @@ static int collect(pw_hold_refs_t *refs, pw_slot_t *slot, str *table, str *aor, 
 
 	for(hold = slot->first; hold != NULL; hold = hold->next) {
 		if((aor != NULL && (!STR_EQ(hold->aor, *aor) || !STR_EQ(hold->table, *table)))
-				|| (which == PW_HOLDS_WAITING && (!hold->held || hold->over))
+				|| (which == PW_HOLDS_WAITING && (!hold->held || hold->over) && hold->cancels_ms == 0)
 				|| (which == PW_HOLDS_OVER_STREAMS && (hold->stream_ms == 0 || hold->over))) {
 			continue;
 		}

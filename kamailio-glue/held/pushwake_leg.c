@@ -45,6 +45,7 @@ int pw_leg_of(tm_cell_t *t, pw_hold_t *hold, int branch)
 		for(i = 0; i < hold->named_count; i++) {
 			if(STR_EQ(hold->named[i].ruid, t->uac[branch].ruid)) {
 				hold->legs[branch] = hold->named[i].leg;
+				hold->runs[branch] = hold->named[i].run;
 				break;
 			}
 		}
@@ -347,6 +348,7 @@ int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, in
 	if(before < PW_MAX_BRANCHES) {
 		hold->legs[before] = leg;
 		hold->places[before] = place;
+		hold->runs[before] = pw_run_of(contact);
 	}
 	added = append(t, contact, hold->keeps_uri);
 	show_legs(t, hidden, contact);

@@ -67,7 +67,7 @@ void pw_leg_failed(tm_cell_t *t, pw_hold_t *hold, int branch, int status);
 void pw_blind_open(tm_cell_t *t, pw_hold_t *hold);
 void pw_blind_close(tm_cell_t *t, pw_hold_t *hold);
 
-/* pushwake_stream.c: legs whose connection ends before any answer. */
+/* pushwake_stream.c: legs whose connection ends. */
 int pw_stream_init(void);
 
 /* Under the reply lock: legs may have gone out over connections. */
@@ -76,8 +76,27 @@ void pw_stream_watch(tm_cell_t *t, pw_hold_t *hold);
 /* In the supervisor: fails the legs whose connection is gone. 1: look soon again. */
 int pw_stream_scan(void);
 
+/* Where phones that ring have come back over another connection, what they are still sent goes there. `except`: not the
+ * one of this branch. Under the reply lock. */
+void pw_stream_follow(tm_cell_t *t, pw_hold_t *hold, int except);
+
 /* Those of one request; 1: look soon again. */
 int pw_stream_look_after(tm_cell_t *t, pw_hold_t *hold);
+
+/* pushwake_cancel.c */
+
+/* The caller's CANCEL is here, NULL where nobody has it. */
+void pw_cancelled(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *cancel);
+
+/* A phone says 6xx. */
+void pw_declined(tm_cell_t *t, pw_hold_t *hold);
+
+/* The CANCEL came while the script was adding branches, which tm does without the lock: whoever tm has missed is ended here. Under
+ * the reply lock. */
+void pw_cancel_missed(tm_cell_t *t, pw_hold_t *hold);
+
+/* Brings the CANCEL to phones that have moved while they rang, and ends legs whose phones do not answer it. */
+void pw_cancel_look_after(tm_cell_t *t, pw_hold_t *hold);
 
 /* pushwake_end.c */
 

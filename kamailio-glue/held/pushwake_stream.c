@@ -7,6 +7,7 @@
  */
 #include "core/mem/shm_mem.h"
 #include "core/tcp_conn.h"
+#include "modules/tm/t_cancel.h"
 #include "modules/tm/t_reply.h"
 #include "pushwake_legs.h"
 
@@ -28,16 +29,19 @@ int pw_stream_init(void)
 	return 0;
 }
 
+static int is_over_stream(const tm_ua_client_t *branch)
+{
+	int proto = branch->request.dst.proto;
+
+	return branch->request.buffer != NULL
+		   && (proto == PROTO_TCP || proto == PROTO_TLS || proto == PROTO_WS || proto == PROTO_WSS);
+}
+
 /* A leg that is out over a connection and of which nothing was heard. */
 static int is_silent_stream(tm_cell_t *t, pw_hold_t *hold, int b)
 {
-	const tm_ua_client_t *branch = &t->uac[b];
-	int proto = branch->request.dst.proto;
-
-	return b != hold->blind && !(hold->closed & (1u << b)) && branch->last_received < 100
-		   && branch->request.buffer != NULL
-		   && (proto == PROTO_TCP || proto == PROTO_TLS || proto == PROTO_WS || proto == PROTO_WSS)
-		   && pw_leg_of(t, hold, b) > 0;
+	return b != hold->blind && !(hold->closed & (1u << b)) && t->uac[b].last_received < 100
+		   && is_over_stream(&t->uac[b]) && pw_leg_of(t, hold, b) > 0;
 }
 
 static int first_silent_stream(tm_cell_t *t, pw_hold_t *hold, int from)
@@ -78,6 +82,65 @@ static int is_connected(const tm_ua_client_t *branch)
 	}
 	tcpconn_put(connection);
 	return 1;
+}
+
+/* PJSIP leaves its instance out where it says that it has another address. */
+static int is_same_phone(const tm_ua_client_t *branch, unsigned int run, const pw_contact_t *c)
+{
+	return STR_EQ(c->ruid, branch->ruid) || (run != 0 && run == pw_run_of(c))
+		   || (c->instance.len > 0 && STR_EQ(c->instance, branch->instance));
+}
+
+/* Where the phone of a branch has registered since over a connection that is open; 0: nowhere. */
+static int has_come_back(const tm_ua_client_t *branch, unsigned int run, const pw_contacts_t *contacts,
+		struct receive_info *over)
+{
+	const pw_contact_t *c, *last = NULL;
+	int i;
+
+	for(i = 0; i < contacts->n; i++) {
+		c = &contacts->v[i];
+		if(is_same_phone(branch, run, c) && c->path.len == 0 && (last == NULL || c->modified >= last->modified)
+				&& pw_contact_connection(c, NULL)) {
+			last = c;
+		}
+	}
+	return last != NULL && pw_contact_connection(last, over);
+}
+
+static void send_where_it_is(tm_ua_client_t *branch, struct receive_info *over)
+{
+	struct retr_buf *cancel = &branch->local_cancel;
+
+	init_dst_from_rcv(&branch->request.dst, over);
+	if(cancel->buffer != NULL && cancel->buffer != BUSY_BUFFER && cancel->buffer_len > 0) {
+		/* nobody has read it */
+		cancel->dst = branch->request.dst;
+		pw.send_buffer(cancel, cancel->buffer, cancel->buffer_len);
+	}
+}
+
+/* A phone that changes its network while it rings goes on ringing, and may answer over its next connection (RFC 3261,
+ * 18.2.2). It would ring on when the call is over: tm sends a CANCEL where the INVITE went. */
+void pw_stream_follow(tm_cell_t *t, pw_hold_t *hold, int except)
+{
+	pw_contacts_t contacts = {NULL, -1};
+	struct receive_info over;
+	int b;
+
+	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
+		if(b == except || b == hold->blind || t->uac[b].last_received < 100 || t->uac[b].last_received >= 200
+				|| !is_over_stream(&t->uac[b]) || is_connected(&t->uac[b]) || pw_leg_of(t, hold, b) == 0) {
+			continue;
+		}
+		if(contacts.n < 0 && pw_contacts_get(&contacts, &hold->table, &hold->aor) < 0) {
+			return;
+		}
+		if(has_come_back(&t->uac[b], hold->runs[b], &contacts, &over)) {
+			send_where_it_is(&t->uac[b], &over);
+		}
+	}
+	pw_contacts_free(&contacts);
 }
 
 /* The leg is over as if it could not have been sent. The lock is given back. */

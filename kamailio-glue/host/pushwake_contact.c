@@ -29,8 +29,7 @@ static size_t text_size(const ucontact_t *c)
 		   + c->user_agent.len + c->callid.len + 7;
 }
 
-/* The far end of an open connection; 0 when it is gone. */
-static int connection_of(const pw_contact_t *c, struct receive_info *out)
+int pw_contact_connection(const pw_contact_t *c, struct receive_info *out)
 {
 #ifdef USE_TCP
 	struct tcp_connection *connection;
@@ -59,7 +58,7 @@ static int is_its_connection(const pw_contact_t *c)
 	struct ip_addr *ip;
 	sip_uri_t uri;
 
-	return connection_of(c, &far) && parse_uri(from->s, from->len, &uri) == 0 && uri.port_no == far.src_port
+	return pw_contact_connection(c, &far) && parse_uri(from->s, from->len, &uri) == 0 && uri.port_no == far.src_port
 		   && (ip = str2ipx(&uri.host)) != NULL && ip_addr_cmp(ip, &far.src_ip);
 }
 
@@ -229,7 +228,7 @@ static int reach(const pw_contact_t *c)
 	if(is_behind_proxy(c) || !needs_connection(c)) {
 		return PUSHWAKE_REACH_DATAGRAM;
 	}
-	if(connection_of(c, NULL)) {
+	if(pw_contact_connection(c, NULL)) {
 		return PUSHWAKE_REACH_OPEN;
 	}
 	/* behind a NAT nobody but the phone can open another; the URI ends in NUL */
@@ -295,7 +294,7 @@ str pw_contact_target(pw_contact_t *c, char flow[PW_FLOW_SIZE])
 	next.s = flow;
 	next.len = 0;
 	/* tm takes the number of a connection only from lookup(); an address it finds by itself */
-	if(connection_of(c, &from)) {
+	if(pw_contact_connection(c, &from)) {
 		pw_flow_print(flow, &from);
 		next.len = (int)strlen(flow);
 	}
@@ -372,7 +371,7 @@ static void learn_flow(pw_contact_t *c)
 	if(c->flow[0] != '\0') {
 		return;
 	}
-	if(connection_of(c, &from)) {
+	if(pw_contact_connection(c, &from)) {
 		pw_flow_print(c->flow, &from);
 	} else if(c->received.len > 0 && c->received.len < PW_FLOW_SIZE - 16) {
 		snprintf(c->flow, sizeof(c->flow), "%.*s%s", c->received.len, c->received.s,
@@ -422,4 +421,9 @@ unsigned int pw_place_of(const pw_contact_t *contact)
 	place = place * 31 + hash_of(&contact->received);
 	place = place * 31 + hash_of(&contact->path);
 	return place * 31 + hash_of(&contact->callid);
+}
+
+unsigned int pw_run_of(const pw_contact_t *contact)
+{
+	return hash_of(&contact->callid);
 }

@@ -57,6 +57,9 @@ void pw_contacts_keep_method(pw_contacts_t *list, unsigned int method);
 /* Whether the phone takes this method, where the registrar's method_filtering asks. */
 int pw_contact_takes(const pw_contact_t *c, unsigned int method);
 
+/* Whether its connection is open; then `out`, where not NULL, has its far end. */
+int pw_contact_connection(const pw_contact_t *c, struct receive_info *out);
+
 /* Where a request to it has to go other than its URI says: what the registrar has as
  * received, the next proxy of its Path, or the far end of its connection, which is
  * written to `flow`. Empty: the URI. */
@@ -106,5 +109,8 @@ int pw_contacts_forget(str *table, str *aor, const pushwake_register_request *br
 /* Another number when the phone has registered from elsewhere, or its app was started anew: the engine has another leg for
  * it then. */
 unsigned int pw_place_of(const pw_contact_t *contact);
+
+/* The same number as long as its app runs: by the Call-ID of its REGISTERs (RFC 3261, 10.2). */
+unsigned int pw_run_of(const pw_contact_t *contact);
 
 #endif /* PUSHWAKE_CONTACT_H */

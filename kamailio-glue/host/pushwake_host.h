@@ -36,7 +36,8 @@
  *     pushwake_watch      what tm tells of them goes to the engine
  *   held/       requests that are held
  *     pushwake_end        the end of a wait: the best answer, failure_route, 480
- *     pushwake_stream     legs whose connection ends before any answer
+ *     pushwake_cancel     the caller hangs up, or a phone declines for all
+ *     pushwake_stream     legs whose connection ends
  *     pushwake_leg        branches that come, are replaced, and go
  *     pushwake_quiet      a script that goes on, and shall send nothing
  *     pushwake_opened     what the scripts of this process have held

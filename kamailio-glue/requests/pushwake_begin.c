@@ -52,6 +52,7 @@ static pw_hold_t *hold_new(tm_cell_t *t, const pw_hold_plan_t *plan)
 		if(is_named(plan, i)) {
 			hold->named[hold->named_count].leg = plan->asked[i].leg;
 			hold->named[hold->named_count].place = pw_place_of(&plan->contacts->v[i]);
+			hold->named[hold->named_count].run = pw_run_of(&plan->contacts->v[i]);
 			hold->named[hold->named_count].ruid = pw_put(&at, pw_in(&plan->contacts->v[i].ruid));
 			hold->named_count++;
 			if(plan->asked[i].leg > hold->last_leg) {

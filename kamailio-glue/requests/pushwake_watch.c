@@ -3,26 +3,12 @@
  * What tm tells of a held request goes to the engine: answers of legs, the CANCEL, the
  * final answer. The callbacks run in whatever process tm works in.
  */
-#include <string.h>
-
-#include "core/mem/shm_mem.h"
 #include "core/parser/parse_cseq.h"
 #include "core/route.h"
 #include "core/trim.h"
 #include "core/xavp.h"
-#include "modules/tm/t_cancel.h"
 #include "modules/tm/t_hooks.h"
 #include "pushwake_watch.h"
-
-/* RFC 3261, 16.7: a 6xx speaks for the user, and nobody else is waited for. Runs
- * before tm takes the reply lock to look at the answer. */
-static void on_declined(tm_cell_t *t, pw_hold_t *hold)
-{
-	pw.reply_lock(t);
-	pw_blind_close(t, hold);
-	hold->over = 1;
-	pw.reply_unlock(t);
-}
 
 /* tm sends the 2xx before it cancels the others. It forgets a first 180 that comes in between, and waits for it for ever
  * then. A branch that is marked gets its CANCEL in answer to its first word; and see on_reply(). */
@@ -54,6 +40,7 @@ static int on_answered(tm_cell_t *t, pw_hold_t *hold, int branch)
 	}
 	if(!is_over) {
 		cancel_with_first_answer(t, branch);
+		pw_stream_follow(t, hold, branch);
 	}
 	pw.reply_unlock(t);
 	return is_over;
@@ -171,71 +158,10 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 	if(code >= 600 && (t->flags & T_DISABLE_6xx)) {
 		code = 486; /* the configuration wants it to be one phone's answer */
 	} else if(code >= 600) {
-		on_declined(t, hold);
+		pw_declined(t, hold);
 	}
 	on_failed(t, hold, branch);
 	pw_leg_report(hold, leg, code, 1);
-}
-
-/* Legs of which nothing was heard would delay the 487 of a CANCEL until their timer. */
-static void close_silent_legs(tm_cell_t *t, pw_hold_t *hold)
-{
-	int b;
-
-	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
-		/* without a buffer it is blind: the one of another user's wait */
-		if(b != hold->blind && t->uac[b].last_received < 100 && t->uac[b].request.buffer != NULL) {
-			pw_leg_close(t, hold, b);
-		}
-	}
-}
-
-static struct hdr_field *next_reason(struct hdr_field *h)
-{
-	while(h != NULL && (h->name.len != 6 || strncasecmp(h->name.s, "Reason", 6) != 0)) {
-		h = h->next;
-	}
-	return h;
-}
-
-/* Several headers are one list (RFC 3261, 7.3.1): an Asterisk has one for SIP and one for Q.850. */
-static void keep_reasons(pw_hold_t *hold, sip_msg_t *cancel)
-{
-	struct hdr_field *first = next_reason(cancel->headers), *h;
-	size_t size = 0;
-	char *at;
-
-	for(h = first; h != NULL; h = next_reason(h->next)) {
-		size += (size_t)h->body.len + 1;
-	}
-	at = size > 0 ? shm_malloc(size) : NULL;
-	if(at == NULL) {
-		return;
-	}
-	hold->reason.s = at;
-	hold->reason.len = (int)size - 1;
-	for(h = first; h != NULL; h = next_reason(h->next)) {
-		memcpy(at, h->body.s, h->body.len);
-		at[h->body.len] = ',';
-		at += h->body.len + 1;
-	}
-}
-
-/* ORDER: before tm marks the transaction as cancelled, so that no leg slips in. Branches
- * that ring get their CANCEL from tm. */
-static void on_cancel(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *cancel)
-{
-	pw.reply_lock(t);
-	if(t->uas.status < 200 && !hold->answered) {
-		hold->cancelled = 1;
-		if(cancel != NULL && hold->reason.s == NULL && parse_headers(cancel, HDR_EOH_F, 0) == 0) {
-			keep_reasons(hold, cancel);
-		}
-		pw_blind_close(t, hold);
-		t->flags |= T_CANCELED;
-		close_silent_legs(t, hold);
-	}
-	pw.reply_unlock(t);
 }
 
 static void on_final(pw_hold_t *hold, int code)
@@ -264,7 +190,7 @@ static void on_transaction(tm_cell_t *t, int type, struct tmcb_params *params)
 	pw_hold_t *hold = (pw_hold_t *)*params->param;
 
 	if(type & TMCB_E2ECANCEL_IN) {
-		on_cancel(t, hold, params->req);
+		pw_cancelled(t, hold, params->req);
 	} else if(type & TMCB_RESPONSE_IN) {
 		on_reply(t, hold, params->rpl, params->code);
 	} else if(type & TMCB_ON_FAILURE) {
@@ -333,23 +259,6 @@ static void report_failed(tm_cell_t *t, pw_hold_t *hold)
 	}
 }
 
-/* The CANCEL came while the script was adding branches, which tm does without the lock:
- * whoever it has missed is ended here. */
-static void cancel_missed(tm_cell_t *t, pw_hold_t *hold)
-{
-	struct cancel_info missed;
-
-	close_silent_legs(t, hold);
-	init_cancel_info(&missed);
-	pw.tm.prepare_to_cancel(t, &missed.cancel_bitmap, 0);
-	if(missed.cancel_bitmap != 0) {
-		pw.tm.cancel_uacs(t, &missed, 0);
-	}
-	if(!pw_leg_pending(t, hold)) {
-		pw.reply_unsafe(t, t->uas.request, 487, "Request Terminated");
-	}
-}
-
 static int is_kept(str *xavp)
 {
 	return xavp != NULL && xavp->len > 0 && xavp_get(xavp, NULL) != NULL;
@@ -405,7 +314,7 @@ int pw_watch_close(tm_cell_t *t, pw_hold_t *hold)
 		hold->lifetime = t->end_of_life - get_ticks_raw();
 	}
 	if(hold->cancelled && t->uas.status < 200) {
-		cancel_missed(t, hold);
+		pw_cancel_missed(t, hold);
 	} else if(pw_leg_allowed(t, hold)) {
 		if(!hold->held && !pw_leg_pending(t, hold) && hold->named_count > 0) {
 			/* nothing went out: the engine says what now */
@@ -434,6 +343,12 @@ void pw_watch_look_after(tm_cell_t *t, pw_hold_t *hold)
 	int must_yield;
 
 	if(hold->busy || pw_is_locked(t)) {
+		return;
+	}
+	if(hold->cancels_ms != 0) {
+		pw_cancel_look_after(t, hold);
+	}
+	if(hold->cancelled) {
 		return;
 	}
 	pw.reply_lock(t);

@@ -25,7 +25,7 @@ asterisk='asterisk-dev dpkg-dev g++ libssl-dev xz-utils'
 demo='sip-tester python3-cryptography redis-tools debootstrap procps libnghttp2-14 libjansson4 libsqlite3-0'
 test='prometheus chromium sngrep python3-matplotlib curl redis-tools sip-tester kamailio-tls-modules kamailio-lua-modules kamailio-websocket-modules kamailio-sqlite-modules debootstrap python3-pytest python3-pytest-xdist python3-pytest-timeout python3-cryptography python3-h2 python3-hypercorn python3-wsproto nghttp2-server python3-yaml python3-jsonschema'
 bench='nghttp2-client libcurl4-openssl-dev libevent-dev valgrind python3-venv'
-phones='linphone-cli baresip-core kamailio-tls-modules python3-venv'
+phones='iproute2 linphone-cli baresip-core kamailio-tls-modules python3-venv'
 packages='build-essential debhelper dpkg-dev pkg-config libssl-dev libnghttp2-dev libjansson-dev libsqlite3-dev libhiredis-dev'
 
 has_swift=yes host=kamailio extra='' bench_too='' phones_too=''

@@ -100,6 +100,96 @@ def test_a_suspended_app_delays_nothing(server, wire, transport):
     silent.wait_request("CANCEL")
 
 
+@pytest.fixture
+def woken(server, wire, simulator):
+    """A call to a phone that was pushed, has come back and rings."""
+    def make(user, transport):
+        phone = wire.phone(server, user, transport, rfc8599_fcm())
+        phone.register()
+        phone.sleep()
+        call = wire.call(server, user)
+        simulator.wait_event(phone.push.token, "call")
+        ringing = wire.again(phone)
+        ringing.answers["INVITE"] = (180,)
+        ringing.register()
+        call.wait_status(180)
+        return call, ringing
+
+    return make
+
+
+@pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
+def test_a_phone_that_rang_and_is_frozen_has_five_seconds_to_answer_its_cancel(server, woken, transport):
+    """tm would wait as long as for somebody to pick up."""
+    call, ringing = woken(f"cancel-frozen-{transport}", transport)
+    ringing.suspend()
+    at = call.cancel()
+    assert 4 < call.wait_status(487, 8).at - at < 7
+    ringing.resume()
+    ringing.wait_request("CANCEL")
+    ringing.wait_request("ACK")
+    server.wait_none_held()
+    assert [status for status in call.statuses if status >= 200] == [487]
+
+
+def move(wire, phone):
+    """Its network changes while it rings: it says nothing new, and registers over another connection."""
+    phone.sleep()
+    moved = wire.again(phone, call_id=phone.call_id)
+    moved.cseq = phone.cseq
+    moved.answers["INVITE"] = (482,)
+    moved.register()
+    return moved
+
+
+def hears_the_end(before, moved):
+    """The CANCEL of the INVITE that it had, and the ACK for its 487."""
+    invite = before.requests("INVITE")[0]
+    cancel = moved.wait_request("CANCEL")
+    assert cancel.headers("Via")[0] == invite.headers("Via")[0]
+    moved.answer(invite, 487)
+    moved.wait_request("ACK")
+
+
+@pytest.mark.parametrize("transport", ["tcp", "tls"])
+@pytest.mark.parametrize("is_back", [True, False], ids=["before", "after"])
+def test_a_phone_that_moved_while_it_rang_hears_the_end_where_it_is(server, wire, woken, transport, is_back):
+    call, ringing = woken(f"cancel-moved-{transport}-{is_back}", transport)
+    if is_back:
+        moved = move(wire, ringing)
+        call.cancel()
+    else:
+        ringing.sleep()
+        call.cancel()
+        moved = move(wire, ringing)
+    hears_the_end(ringing, moved)
+    assert call.wait_status(487, 2)
+    server.wait_none_held()
+
+
+@pytest.mark.parametrize("answer", [200, 603])
+def test_a_phone_that_moved_while_it_rang_hears_that_another_has_answered(server, wire, woken, answer):
+    user = f"cancel-moved-{answer}"
+    desk = wire.phone(server, user)
+    desk.answers["INVITE"] = (100,)
+    desk.register()
+    call, ringing = woken(user, "tcp")
+    moved = move(wire, ringing)
+    desk.answer(desk.wait_request("INVITE"), answer)
+    hears_the_end(ringing, moved)
+    assert call.wait_status(answer)
+
+
+def test_a_frozen_phone_does_not_keep_from_the_caller_that_another_has_declined_for_all(server, wire, woken):
+    desk = wire.phone(server, "cancel-declined")
+    desk.answers["INVITE"] = (100,)
+    desk.register()
+    call, ringing = woken("cancel-declined", "tcp")
+    ringing.suspend()
+    desk.answer(desk.wait_request("INVITE"), 603)
+    assert call.wait_final(8).status == 603
+
+
 @pytest.mark.alone
 def test_the_cancel_follows_on_the_heels_of_the_invite(server, wire):
     """While the script is still at work with it, whatever it has come to."""
