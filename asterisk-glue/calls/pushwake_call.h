@@ -37,6 +37,8 @@ enum pushwake__leg_state {
 
 struct pushwake__leg {
 	int number;
+	/*! By which it went until the engine had another for it; 0: it has had one. */
+	int first_number;
 	enum pushwake__leg_state state;
 	/*! The highest provisional answer so far. */
 	int heard;
@@ -196,6 +198,12 @@ void pushwake__path_stop(void);
 /*! Adds a leg; 0 when memory is short. The call is not locked. */
 int pushwake__leg_add(struct pushwake__call *call, int number, const struct pushwake__contact *contact,
 	enum pushwake__leg_state state);
+
+/*!
+ * The engine, which hears of the call only now, has this number for the leg to a contact. Whether there is one: it was given
+ * out while no engine answered.
+ */
+int pushwake__leg_adopt(struct pushwake__call *call, int number, const char *uri);
 
 /*! Adds a leg for the next run of PushWake(); `reason` as in pushwake_verb. */
 void pushwake__leg_queue(struct pushwake__call *call, int number, const struct pushwake__contact *contact,

@@ -13,6 +13,9 @@
 
 #include "pushwake_call.h"
 
+/*! Legs of a call that no engine has heard of are numbered from here on: one that does hear of it begins with 1. */
+#define FIRST_UNHEARD 1001
+
 /*! The call is locked. */
 static struct pushwake__leg *find(struct pushwake__call *call, int number)
 {
@@ -21,7 +24,7 @@ static struct pushwake__leg *find(struct pushwake__call *call, int number)
 	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
 		struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
 
-		if (leg->number == number) {
+		if (leg->number == number || (leg->first_number && leg->first_number == number)) {
 			return leg;
 		}
 	}
@@ -43,7 +46,7 @@ static int add(struct pushwake__call *call, struct pushwake__leg leg)
 
 	ao2_lock(call);
 	if (leg.number == PUSHWAKE__LEG_NEXT) {
-		leg.number = call->last_leg + 1;
+		leg.number = MAX(call->last_leg + 1, ast_tvzero(call->deadline) ? FIRST_UNHEARD : 1);
 	}
 	/* The answer to a wake and a verb may tell of the same leg. */
 	is_known = leg.number && find(call, leg.number);
@@ -64,6 +67,33 @@ int pushwake__leg_add(struct pushwake__call *call, int number, const struct push
 	struct pushwake__leg leg = { .number = number, .state = state };
 
 	return !pushwake__contact_copy(&leg.contact, contact) && add(call, leg) > 0;
+}
+
+int pushwake__leg_adopt(struct pushwake__call *call, int number, const char *uri)
+{
+	size_t index;
+	int is_found = 0, is_sent = 0, heard = 0;
+
+	ao2_lock(call);
+	for (index = 0; number > 0 && !is_found && index < AST_VECTOR_SIZE(&call->legs); index++) {
+		struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
+
+		is_found = leg->number >= FIRST_UNHEARD && leg->state != PUSHWAKE__LEG_OVER && !strcmp(leg->contact.uri, uri);
+		if (is_found) {
+			leg->first_number = leg->number;
+			leg->number = number;
+			is_sent = leg->state == PUSHWAKE__LEG_SENT;
+			heard = leg->heard;
+		}
+	}
+	ao2_unlock(call);
+	if (is_sent) {
+		pushwake_progressed(pushwake__client(), call->handle, number, 0, 0);
+	}
+	if (heard) {
+		pushwake_progressed(pushwake__client(), call->handle, number, heard, 1);
+	}
+	return is_found;
 }
 
 void pushwake__leg_refuse(struct pushwake__call *call, int number)
@@ -320,24 +350,24 @@ char *pushwake__leg_path(struct pushwake__call *call, int number)
 void pushwake__leg_responded(struct pushwake__call *call, int number, int status)
 {
 	struct pushwake__leg *leg;
-	int is_new = 0;
+	int known_as = 0;
 
 	ao2_lock(call);
 	leg = find(call, number);
 	if (leg && leg->state == PUSHWAKE__LEG_SENT) {
 		if (status >= 200) {
-			is_new = 1;
+			known_as = leg->number;
 			leg->state = PUSHWAKE__LEG_OVER;
 			/* RFC 3261, 16.7: a 6xx speaks for the user. Where a 3xx leads to, Dial() calls. */
 			call->answer = status >= 400 && (call->answer < 600 || status >= 600) ? status : call->answer;
 		} else if (status == 100 ? !leg->heard : leg->heard <= 100) {
-			is_new = 1;
+			known_as = leg->number;
 			leg->heard = status;
 		}
 	}
 	ao2_unlock(call);
-	if (is_new) {
-		report(call, number, status, 1);
+	if (known_as) {
+		report(call, known_as, status, 1);
 	}
 }
 
@@ -351,6 +381,7 @@ int pushwake__leg_failed(struct pushwake__call *call, int number, int status)
 	is_new = leg && leg->state == PUSHWAKE__LEG_SENT;
 	if (is_new) {
 		leg->state = PUSHWAKE__LEG_OVER;
+		number = leg->number;
 	}
 	ao2_unlock(call);
 	if (is_new) {

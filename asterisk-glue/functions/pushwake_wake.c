@@ -108,7 +108,9 @@ static int take_legs(struct pushwake__wake *wake, struct pushwake__call *call, s
 		}
 		count++;
 		if (wake->is_joining) { /* whoever forked into this run dials it */
-			pushwake__leg_add(call, asked[index].leg, contact, PUSHWAKE__LEG_ELSEWHERE);
+			if (!pushwake__leg_adopt(call, asked[index].leg, contact->uri)) {
+				pushwake__leg_add(call, asked[index].leg, contact, PUSHWAKE__LEG_ELSEWHERE);
+			}
 		} else {
 			dial(wake, call, asked[index].leg, contact);
 		}

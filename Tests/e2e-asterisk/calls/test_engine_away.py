@@ -8,7 +8,7 @@ import pytest
 from peers.faint_engine import FaintEngine
 from phones import fcm_token
 from servers import Engine, stopped, wait_until
-from sleeper import fcm
+from sleeper import fcm, finish
 
 
 def stat(asterisk, name):
@@ -77,6 +77,21 @@ def test_an_agent_who_was_asked_about_in_vain_is_available_again(make_asterisk, 
         phone.close()
         wait_until("nobody knows of Ann", lambda: is_said("Unknown"))
     wait_until("Ann is free", lambda: is_said("Not in use"))
+
+
+def test_a_phone_rings_whose_engine_heard_of_the_call_later(make_asterisk, sleeper, phones):
+    """The first question had no answer, so the contact that was known was dialled; the run that joins asks again."""
+    asterisk = make_asterisk(settings={"engine_timeout": 200, "wake_timeout": 20})
+    phone = sleeper(fcm, at=asterisk, of="100")
+    asterisk.add_extension(
+        "late", "Verbose(0,first ${PUSHWAKE_STATUS})", "Wait(2)", "PushWake(,,j)", "Dial(${PUSHWAKE_CONTACTS})")
+    asterisk.add_extension(
+        "slow", "PushWake(100,20)", "Verbose(0,first ${PUSHWAKE_STATUS})", "Dial(${PUSHWAKE_CONTACTS}&Local/late@phones)")
+    with stopped(asterisk.engine_pid()):
+        call = phones("caller", asterisk.address).call("slow")
+        asterisk.wait_log("first UNAVAILABLE")
+    awake = phone.wait_and_wake()
+    finish(call, awake, awake.expect_request("INVITE"))
 
 
 def test_without_an_engine_phones_that_come_at_once_both_ring(make_asterisk, sleeper, phones):
