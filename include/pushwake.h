@@ -260,6 +260,9 @@ typedef struct pushwake_verb {
     pushwake_str from_user;    /* of from_uri: what a host shows as the caller's number */
 } pushwake_verb;
 
+/* The verb after this one in a list: the library's may be longer than the header's. */
+#define PUSHWAKE_NEXT_VERB(verb) ((const pushwake_verb *)((const char *)(verb) + (verb)->size))
+
 /* 1: a parameter of this name in a Contact URI is about push, in any dialect. Remove it
  * before others see the contact (RFC 8599, 4.1). Does not ask the engine. */
 int pushwake_is_push_parameter(pushwake_str name);
@@ -318,7 +321,7 @@ typedef struct pushwake_register_result {
      * uses: the registrar should remove them. */
     pushwake_str stale_contacts;
     /* What to do for the requests that this host holds: execute them in order after the
-     * REGISTER is answered. */
+     * REGISTER is answered. PUSHWAKE_NEXT_VERB leads from one to the next. */
     const pushwake_verb *verbs;
     size_t verb_count;
     /* `problems` and `stale_contacts` again, one by one. */

@@ -246,6 +246,7 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
 	pushwake_client *client = pushwake__client();
 	pushwake_contact asked[PUSHWAKE__MAX_CONTACTS] = { { .reachable = 0 } };
+	const pushwake_verb *verb;
 	struct pushwake__contacts contacts;
 	size_t index;
 	int status;
@@ -277,8 +278,8 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 		log_problems(request, &result);
 		add_headers(&tdata->msg->hdr, tdata->pool, &result);
 		forget_stale(request, tdata, &result);
-		for (index = 0; index < result.verb_count; index++) {
-			pushwake__verb_execute(&result.verbs[index]);
+		for (index = 0, verb = result.verbs; index < result.verb_count; index++, verb = PUSHWAKE_NEXT_VERB(verb)) {
+			pushwake__verb_execute(verb);
 		}
 		if (result.outcome == PUSHWAKE_REGISTER_STORED) {
 			pushwake__unwatched_check(request, &contacts);

@@ -237,11 +237,12 @@ enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts, 
 
 void pw_execute_all(const pushwake_register_result *result, pw_contacts_t *contacts)
 {
+	const pushwake_verb *verb = result->verbs;
 	size_t i;
 
-	for(i = 0; i < result->verb_count; i++) {
-		if(pw_execute(&result->verbs[i], contacts, pw_now_ms()) != PW_DONE) {
-			pw_verb_later(&result->verbs[i]);
+	for(i = 0; i < result->verb_count; i++, verb = PUSHWAKE_NEXT_VERB(verb)) {
+		if(pw_execute(verb, contacts, pw_now_ms()) != PW_DONE) {
+			pw_verb_later(verb);
 		}
 	}
 }

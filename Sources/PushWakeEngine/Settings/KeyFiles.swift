@@ -27,7 +27,10 @@ enum APNsKeyFile {
 /// The key that signs for Web Push (RFC 8292), PEM.
 enum VAPIDKeyFile {
     static func read(_ path: String) throws(KeyFileError) -> Signer {
-        try p256Key(path, remedy: "make one with: openssl ecparam -name prime256v1 -genkey -noout -out vapid.pem")
+        try p256Key(
+            path,
+            remedy: "make one with: openssl ecparam -name prime256v1 -genkey -noout -out vapid.pem; one in base64url: "
+                + "docs/webpush.md")
     }
 
     /// The public point in base64url, as phones need it to subscribe; empty without a usable key.

@@ -3,6 +3,8 @@
 
 import base64
 import json
+import re
+import subprocess
 import time
 import uuid
 
@@ -14,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from phones import Push, acrobits, called
-from servers import Kamailio
+from servers import ROOT, Kamailio
 
 
 def decoded(text):
@@ -166,3 +168,16 @@ def test_hand_made_pushes_reach_web_push_and_acrobits(kamailio, actors, simulato
     assert kamailio.rpc("pushwake.send", "chat", "written", "hello there").strip() == "1"
     body = simulator.wait_push(push.token)["body"]
     assert "hello there" in json.dumps(decrypted(decoded(body[len("base64:"):]), subscription))
+
+
+def test_a_key_in_base64url_becomes_a_file_as_printed(tmp_path):
+    page = (ROOT / "docs" / "webpush.md").read_text()
+    steps = re.search(r"^    (KEY=.*?)\n\n", page, re.M | re.S)[1]
+    key = ec.generate_private_key(ec.SECP256R1())
+    private = key.private_numbers().private_value.to_bytes(32, "big")
+    steps = re.sub(r"KEY=\S+", "KEY=" + base64.urlsafe_b64encode(private).decode().rstrip("="), steps)
+    file = tmp_path / "vapid.pem"
+    subprocess.run(["sh", "-c", steps.replace("/etc/pushwake/vapid.pem", str(file))], check=True, capture_output=True)
+    public = key.public_key().public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+    read = serialization.load_pem_private_key(file.read_bytes(), None).public_key()
+    assert read.public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint) == public
