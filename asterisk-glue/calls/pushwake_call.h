@@ -207,8 +207,8 @@ int pushwake__legs_give(struct pushwake__call *call, struct ast_str **dial, int 
 /*! Legs that were handed over and not sent cannot be sent. */
 void pushwake__legs_fail_unsent(struct pushwake__call *call);
 
-/*! Legs that nobody has taken cannot be sent, and the engine hears of it although the call is over. */
-void pushwake__legs_refuse_queued(struct pushwake__call *call);
+/*! Legs that nobody has taken, or has sent, cannot be sent, and the engine hears of it although the call is over. */
+void pushwake__legs_refuse_unsent(struct pushwake__call *call);
 
 /*! Whether a leg is out, or may go out without us. */
 int pushwake__legs_live(struct pushwake__call *call);

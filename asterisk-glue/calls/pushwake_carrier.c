@@ -68,6 +68,11 @@ static void end_with(struct pushwake__call *call, struct ast_channel *chan)
 	} else {
 		pushwake__call_end(call, PUSHWAKE_CALL_FAILED, call->answer ? call->answer : 480, "");
 	}
+	/* A phone that came and that no Dial() called, or could call, hears of the end as those that stayed away do. Who has been
+	 * answered may have talked to that phone: ARI may have called it in a way of its own. */
+	if (call->end_how != PUSHWAKE_CALL_ANSWERED && ast_channel_state(chan) != AST_STATE_UP) {
+		pushwake__legs_refuse_unsent(call);
+	}
 }
 
 void pushwake__call_follow(struct pushwake__call *call)
@@ -281,7 +286,7 @@ void pushwake__calls_leave(struct ast_channel *chan, const struct pushwake__call
 		ao2_unlock(call);
 		if (is_left && !is_among(asked, call)) {
 			pushwake__call_end(call, PUSHWAKE_CALL_FAILED, call->answer ? call->answer : 480, "");
-			pushwake__legs_refuse_queued(call);
+			pushwake__legs_refuse_unsent(call);
 		}
 	}
 	pushwake__calls_free(&calls);

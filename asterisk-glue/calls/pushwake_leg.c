@@ -158,11 +158,11 @@ static int end_one(struct pushwake__call *call, enum pushwake__leg_state state, 
 	return found;
 }
 
-void pushwake__legs_refuse_queued(struct pushwake__call *call)
+void pushwake__legs_refuse_unsent(struct pushwake__call *call)
 {
 	int number;
 
-	while (end_one(call, PUSHWAKE__LEG_QUEUED, &number)) {
+	while (end_one(call, PUSHWAKE__LEG_QUEUED, &number) || end_one(call, PUSHWAKE__LEG_GIVEN, &number)) {
 		if (number > 0 && call->watched) {
 			pushwake_progressed(pushwake__client(), call->handle, number, 503, 0);
 		}
