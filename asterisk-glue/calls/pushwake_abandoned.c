@@ -66,7 +66,7 @@ static int look(const void *data)
 		}
 		ast_debug(1, "The dialplan waits no more for phones of '%s'\n", call->aor);
 		pushwake__call_end(call, PUSHWAKE_CALL_FAILED, call->answer ? call->answer : 480, "");
-		pushwake__legs_refuse_queued(call);
+		pushwake__legs_refuse_unsent(call);
 	}
 	ao2_ref(call, -1);
 	return 0;

@@ -221,7 +221,7 @@ void pushwake__legs_fail_unsent(struct pushwake__call *call);
 /*! Legs that nobody has taken cannot be sent, and the engine hears of it although the call is over. */
 void pushwake__legs_refuse_queued(struct pushwake__call *call);
 
-/*! The same of those that a dialplan has taken and not sent. */
+/*! The same, of those too that a dialplan has taken and not sent. */
 void pushwake__legs_refuse_unsent(struct pushwake__call *call);
 
 /*! Whether a leg is out, or may go out without us. */

@@ -69,6 +69,11 @@ static void end_with(struct pushwake__call *call, struct ast_channel *chan)
 	} else {
 		pushwake__call_end(call, PUSHWAKE_CALL_FAILED, call->answer ? call->answer : 480, "");
 	}
+	/* A phone that came and that no Dial() called, or could call, hears of the end as those that stayed away do. Who has been
+	 * answered may have talked to that phone: ARI may have called it in a way of its own. */
+	if (call->end_how != PUSHWAKE_CALL_ANSWERED && ast_channel_state(chan) != AST_STATE_UP) {
+		pushwake__legs_refuse_unsent(call);
+	}
 }
 
 void pushwake__call_follow(struct pushwake__call *call)
@@ -105,9 +110,12 @@ static void store_destroy(void *data)
 		pushwake__call_end(call, PUSHWAKE_CALL_CANCELLED, 487, "");
 		pushwake__call_forget(call);
 	}
-	/* Whose phone has come as the call ended: Dial() ends before it has sent all, or does not begin. */
-	if (call->ended) {
+	/* Whose phone has come as the call ended: Dial() ends before it has sent all, or does not begin. Of the first channel that
+	 * was seen to already. */
+	if (call->ended && !carrier->origin) {
 		pushwake__legs_refuse_unsent(call);
+	} else if (call->ended) {
+		pushwake__legs_refuse_queued(call);
 	}
 	ao2_ref(call, -1);
 	ast_free(carrier);
@@ -287,7 +295,7 @@ void pushwake__calls_leave(struct ast_channel *chan, const struct pushwake__call
 		ao2_unlock(call);
 		if (is_left && !is_among(asked, call)) {
 			pushwake__call_end(call, PUSHWAKE_CALL_FAILED, call->answer ? call->answer : 480, "");
-			pushwake__legs_refuse_queued(call);
+			pushwake__legs_refuse_unsent(call);
 		}
 	}
 	pushwake__calls_free(&calls);

@@ -177,6 +177,23 @@ def test_a_caller_whose_time_is_up_is_not_waited_with(sleeper, caller, user, ast
     call.end()
 
 
+@pytest.mark.parametrize("steps, cancels, told", [
+    (["Hangup(20)"], False, "missed"), (["Dial(PJSIP/nobody,10)", "Hangup(20)"], False, "missed"),
+    (["Wait(10)"], True, "cancel")], ids=["no Dial", "a Dial that fails", "a hang-up"])
+def test_a_phone_that_came_and_was_not_called_hears_of_the_end(sleeper, caller, user, asterisk, steps, cancels, told):
+    """Asterisk stops, has no room for a channel, or the dialplan does something else."""
+    phone = sleeper(fcm)
+    asterisk.add_extension(f"none-{user}", f"PushWake({user},10)", *steps)
+    call = caller.call(f"none-{user}")
+    phone.wait_and_wake()
+    if cancels:
+        asterisk.wait_log(f"none-{user}@phones:2")
+        call.cancel()
+    else:
+        call.expect_final(480)
+    wait_until("it hears of the end", lambda: events(phone) == ["call", told], 5)
+
+
 @pytest.mark.parametrize("status, reason, state, cause, heard", [
     (486, "Busy Here", "BUSY", 17, 486), (404, "Not Found", "CHANUNAVAIL", 1, 404), (603, "Decline", "CHANUNAVAIL", 21, 403)])
 def test_the_dialplan_hears_what_the_phone_has_said(sleeper, caller, user, asterisk, status, reason, state, cause, heard):
