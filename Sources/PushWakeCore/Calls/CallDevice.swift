@@ -224,6 +224,10 @@ struct DeviceState {
     var wasSilent = false
     /// It has been shown the end by `ringAndCancel`.
     var knowsEnd = false
+    /// Its binding is gone, and no push may reach it any more.
+    var isUnbound = false
+    /// When it is given up on for that.
+    var leavesAt: Int64?
     var failedKeys: [String] = []
 
     init(_ device: CallDevice) { self.device = device }
@@ -282,7 +286,7 @@ struct DeviceState {
             if heard == .nothing, leg?.contact.isElsewhere == true { return true }
             switch push {
             case .none, .failed: return false
-            case .underway, .dropped, .accepted: break
+            case .underway, .dropped, .accepted: if isUnbound, leavesAt == nil { return false }
             }
             return heard == nil || heard == .nothing && leg?.number == legAtPush
         }
@@ -294,7 +298,7 @@ struct DeviceState {
     /// A push is of use when its leg brings nothing: it was not pushed, or came for its push, and the host came to its leg so
     /// much later that the app may be suspended again (an announcement between, or phones that are rung in turn).
     func needsPush(for leg: Leg) -> Bool {
-        guard device.canBePushed else { return false }
+        guard device.canBePushed, !isUnbound else { return false }
         switch push {
         case .none: return true
         case .accepted:
@@ -337,6 +341,7 @@ struct DeviceState {
     var deadline: Int64 {
         var next = min(silentAt ?? .max, replacement?.at ?? .max)
         if case .accepted(let at?) = push { next = min(next, at) }
+        if let leavesAt { next = min(next, leavesAt) }
         return next
     }
 

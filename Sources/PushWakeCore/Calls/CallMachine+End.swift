@@ -63,7 +63,9 @@ extension CallMachine {
     }
 
     private func mustHear(_ state: DeviceState, of how: CallEnd, _ now: Int64) -> Bool {
-        guard state.device.canBePushed, !state.isAnswered, !state.hasDeclined, !state.knowsEnd else { return false }
+        guard state.device.canBePushed, !state.isUnbound, !state.isAnswered, !state.hasDeclined, !state.knowsEnd else {
+            return false
+        }
         guard how == .cancelled else { return state.wasPushed && !hearsOverSIP(state, now) }
         return switch policy.cancelRule {
         case .unanswered: state.wasPushed && !hearsOverSIP(state, now)

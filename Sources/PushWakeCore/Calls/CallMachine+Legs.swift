@@ -46,6 +46,11 @@ extension CallMachine {
     }
 }
 
+extension CallMachine {
+    /// `Dial()` calls by itself where a phone says that it is (RFC 3261, 21.3).
+    func isFollowed(_ status: Int) -> Bool { host == .dialplan && (300..<400).contains(status) }
+}
+
 extension DeviceState {
     /// What a device says to a request that it has over another leg already.
     static let isMerged = 482

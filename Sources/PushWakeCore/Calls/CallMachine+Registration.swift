@@ -51,6 +51,8 @@ extension CallMachine {
         _ registration: CallRegistration, _ index: Int, _ now: Int64, _ verbs: inout [CallVerb]
     ) -> Bool {
         verbs.append(.note(.registered(device: index)))
+        devices[index].isUnbound = false
+        devices[index].leavesAt = nil
         let isRefresh = devices[index].device.contacts.contains { registration.contact.isRefresh(of: $0) }
         learn(index, registration)
         guard !isClosed else {
@@ -78,6 +80,16 @@ extension CallMachine {
         }
         decide(now, &verbs)
         return verbs
+    }
+
+    /// The binding of a device is gone: its user has logged out, or was barred. It is waited for a little longer, since an app
+    /// that corrects its address un-REGISTERs before it registers anew.
+    public mutating func unbound(device index: Int, now: Int64) -> [CallVerb] {
+        guard devices.indices.contains(index), !devices[index].isUnbound else { return [] }
+        devices[index].isUnbound = true
+        guard !isClosed else { return [] }
+        if devices[index].push != .none { devices[index].leavesAt = now + DeviceState.silence }
+        return [.note(.unregistered(device: index))]
     }
 
     /// The device of a registration: by its instance, else by a token, else by a contact. A push service gives no token

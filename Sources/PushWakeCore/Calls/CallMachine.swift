@@ -255,9 +255,6 @@ public struct CallMachine: ~Copyable {
         lastDecline = why
     }
 
-    /// `Dial()` calls by itself where a phone says that it is (RFC 3261, 21.3).
-    private func isFollowed(_ status: Int) -> Bool { host == .dialplan && (300..<400).contains(status) }
-
     /// The dialplan does not want the leg any more, which says nothing about the phone.
     private func hasHungUp(_ status: Int, _ isFromPhone: Bool) -> Bool {
         host == .dialplan && status == 487 && !isFromPhone
@@ -367,6 +364,7 @@ public struct CallMachine: ~Copyable {
                 push(index, now, &verbs)
             }
         }
+        if let at = devices[index].leavesAt, now >= at { devices[index].leavesAt = nil }
         if case .accepted(let at?) = devices[index].push, now >= at {
             devices[index].push = .accepted(repeatAt: nil)
             if devices[index].isAwaited { push(index, now, &verbs) }
@@ -411,7 +409,7 @@ public struct CallMachine: ~Copyable {
 
     /// Pushes for the request, while there is time to wait for the phone.
     mutating func push(_ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
-        guard now < endsAt else { return }
+        guard now < endsAt, !devices[index].isUnbound else { return }
         devices[index].push = .underway
         devices[index].pushes += 1
         ask(index) { $0.legAtPush = $0.leg?.number ?? 0 }

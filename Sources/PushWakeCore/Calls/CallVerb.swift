@@ -66,7 +66,7 @@ public enum CallNote: Equatable, Sendable {
     case registered(device: Int)
     /// Another node has announced that a phone registered there; who it is follows.
     case announced(node: String)
-    /// Its contact is gone from the registrar.
+    /// Its binding is gone: it has un-REGISTERed, or somebody has removed it.
     case unregistered(device: Int)
     case rung(device: Int, leg: Int, contact: String)
     case resent(device: Int, leg: Int)

@@ -158,6 +158,21 @@ extension EngineCore {
         return verbs
     }
 
+    /// Tells the requests of a user that bindings of his are gone, which no push may reach any more.
+    func unbound(_ gone: [Binding], of aor: String) -> [HostVerb] {
+        guard !gone.isEmpty else { return [] }
+        let now = SystemClock.monotonicMilliseconds()
+        var verbs: [HostVerb] = []
+        for request in calls.requests(for: aor) {
+            for device in request.devices.chosen.indices {
+                guard let own = request.binding(of: device), gone.hasToken(of: own) else { continue }
+                verbs += perform(request.machine.unbound(device: device, now: now), request)
+            }
+            schedule(request, now)
+        }
+        return verbs
+    }
+
     /// Forgets requests whose time is over; called by the loop's clock.
     func tick(now: Int64) {
         calls.sweep(now: now)
@@ -339,6 +354,13 @@ extension EngineCore {
             case .failure(let error): log(.error, "a binding could not be removed: \(error)")
             }
         }
+    }
+}
+
+extension [Binding] {
+    /// One of them is pushed as this one is.
+    func hasToken(of binding: Binding) -> Bool {
+        contains { $0.provider == binding.provider && $0.app == binding.app && $0.token == binding.token }
     }
 }
 

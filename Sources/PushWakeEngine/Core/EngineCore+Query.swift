@@ -256,7 +256,11 @@ extension EngineCore {
         ask(about: aor) { [self, conditions] (store) throws(StoreError) in
             try remove(conditions, in: store)
         } then: { [self] result in
-            guard case .failure(let error) = result else { return }
+            let error: StoreError
+            switch result {
+            case .success(let removed): return dispatch(unbound(removed, of: aor))
+            case .failure(let failure): error = failure
+            }
             let user = PrintableText.logValue(aor)
             let what =
                 uri.isEmpty
@@ -266,35 +270,35 @@ extension EngineCore {
         }
     }
 
-    /// How many bindings went.
-    private func remove(_ conditions: ListingConditions, in store: any BindingStore) throws(StoreError) -> Int {
+    /// Which bindings went.
+    private func remove(_ conditions: ListingConditions, in store: any BindingStore) throws(StoreError) -> [Binding] {
         let now = SystemClock.wallSeconds()
-        var removed = 0
+        var removed: [Binding] = []
         for row in try rows(of: conditions.aor, in: store, conditions, now) where row.removed.isEmpty {
             let (provider, app, token) = (row.binding.provider, row.binding.app, row.binding.token)
             removed += try store.remove(
-                .token(provider: provider, app: app, token: token), of: conditions.aor, reason: "by hand", now: now
-            ).count
+                .token(provider: provider, app: app, token: token), of: conditions.aor, reason: "by hand", now: now)
         }
         return removed
     }
 
     private func remove(_ message: MessageReader, _ peer: EnginePeer, _ aor: String) {
         remove(message, peer, aor) { (store) throws(StoreError) in
-            try store.remove(.all, of: aor, reason: "by hand", now: SystemClock.wallSeconds()).count
+            try store.remove(.all, of: aor, reason: "by hand", now: SystemClock.wallSeconds())
         }
     }
 
     private func remove(
         _ message: MessageReader, _ peer: EnginePeer, _ aor: String,
-        _ work: @escaping (any BindingStore) throws(StoreError) -> Int
+        _ work: @escaping (any BindingStore) throws(StoreError) -> [Binding]
     ) {
         ask(about: aor, work) { [self] result in
             switch result {
             case .success(let removed):
+                dispatch(unbound(removed, of: aor))
                 reply(to: message, peer) { writer in
                     writer.put(.row, 1)
-                    Self.put("removed", Int64(removed), &writer)
+                    Self.put("removed", Int64(removed.count), &writer)
                 }
             case .failure(let error): fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             }

@@ -49,7 +49,7 @@ extension EngineCore {
 
     /// What a REGISTER has come to in the store.
     private struct Kept {
-        let removed: Int
+        let removed: [Binding]
         let bound: Bound
         let stale: [String]
         let purrs: [Provider: PURR]
@@ -75,7 +75,7 @@ extension EngineCore {
         _ now: Int64
     ) throws(StoreError) -> Kept {
         var stale = try leftContacts(registration, in: store, now)
-        let removed = registration.isPushedUpstream ? 0 : try unbind(registration, in: store, now)
+        let removed = registration.isPushedUpstream ? [] : try unbind(registration, in: store, now)
         let bound = try bind(registration, granted, host, in: store, now)
         stale.take(bound.replaced)
         return Kept(
@@ -119,12 +119,13 @@ extension EngineCore {
             problems.append("CSeq: a REGISTER with the same Call-ID and a higher one came first")
         }
         if registration.unbinds { nullSenders.note(registration) }
-        let outcome = Self.outcome(registration, stored: kept.bound.stored.count, removed: kept.removed, problems)
+        let outcome = Self.outcome(registration, stored: kept.bound.stored.count, removed: kept.removed.count, problems)
         for binding in kept.bound.stored { dedupe.release(binding) }
         statistics.stored += kept.bound.stored.count
-        statistics.unbound += kept.removed
+        statistics.unbound += kept.removed.count
         if outcome == .ignored { statistics.refused += 1 }
-        let verbs = tellRequests(of: registration, host)
+        let gone = kept.removed.filter { !kept.bound.stored.hasToken(of: $0) }
+        let verbs = unbound(gone, of: registration.aor) + tellRequests(of: registration, host)
         guard let peer else { return dispatch(verbs) }
         let own = dispatch(verbs, exceptOf: host.id)
         var stored: ProviderSet = []

@@ -8,15 +8,17 @@ internal import PushWakeSystem
 /// What a REGISTER takes away.
 extension EngineCore {
     /// Removes what the phone no longer wants: a token of null always, an un-REGISTER when the settings say so.
-    func unbind(_ registration: Registration, in store: any BindingStore, _ now: Int64) throws(StoreError) -> Int {
+    func unbind(
+        _ registration: Registration, in store: any BindingStore, _ now: Int64
+    ) throws(StoreError) -> [Binding] {
         var removed = try unbindSilent(registration, in: store, now)
         for unbinding in registration.unbindings {
             let device = BindingSelector.device(
                 instance: unbinding.instance, contact: unbinding.contact, callID: unbinding.callID)
-            var gone = try store.remove(device, of: registration.aor, reason: "unbound by the phone", now: now).count
+            var gone = try store.remove(device, of: registration.aor, reason: "unbound by the phone", now: now)
             // A phone without instance that comes back with another port and Call-ID can only mean what it had before.
-            if gone == 0, unbinding.instance.isEmpty, !nullSenders.has(registration) {
-                gone = try store.remove(.nameless, of: registration.aor, reason: "unbound by the phone", now: now).count
+            if gone.isEmpty, unbinding.instance.isEmpty, !nullSenders.has(registration) {
+                gone = try store.remove(.nameless, of: registration.aor, reason: "unbound by the phone", now: now)
             }
             removed += gone
         }
@@ -25,7 +27,7 @@ extension EngineCore {
             return removed
         }
         for leaving in leaving(registration) {
-            removed += try store.remove(leaving, of: registration.aor, reason: "unregistered", now: now).count
+            removed += try store.remove(leaving, of: registration.aor, reason: "unregistered", now: now)
         }
         return removed
     }
@@ -51,8 +53,8 @@ extension EngineCore {
     /// A phone that stays registered without push loses its binding where the settings say so; how many went.
     private func unbindSilent(
         _ registration: Registration, in store: any BindingStore, _ now: Int64
-    ) throws(StoreError) -> Int {
-        var removed = 0
+    ) throws(StoreError) -> [Binding] {
+        var removed: [Binding] = []
         for contact in registration.contacts where !registration.isRemoval(contact) {
             let reason: String
             switch contact.push {
@@ -63,7 +65,7 @@ extension EngineCore {
             let device = BindingSelector.silent(
                 instance: contact.instance, contact: contact.uri, callID: registration.callID,
                 flowNumber: contact.boundFlow)
-            removed += try store.remove(device, of: registration.aor, reason: reason, now: now).count
+            removed += try store.remove(device, of: registration.aor, reason: reason, now: now)
         }
         return removed
     }
@@ -96,18 +98,19 @@ extension EngineCore {
         let now = SystemClock.wallSeconds()
         let user = PrintableText.logValue(binding.aor)
         ask(about: other) { [tokenMove] (store) throws(StoreError) in
-            var taken = 0
+            var taken: [Binding] = []
             for old in try store.bindings(of: other, now: now) where tokenMove.takes(old, for: binding, now: now) {
                 let token = BindingSelector.token(provider: old.provider, app: old.app, token: old.token)
-                taken += try store.remove(token, of: other, reason: "moved to \(user)", now: now).count
+                taken += try store.remove(token, of: other, reason: "moved to \(user)", now: now)
             }
             return taken
-        } then: { [self] (result: Result<Int, StoreError>) in
+        } then: { [self] (result: Result<[Binding], StoreError>) in
             let name = PrintableText.logValue(other)
             switch result {
-            case .success(0): break
-            case .success(let count):
-                statistics.moved += count
+            case .success(let taken) where taken.isEmpty: break
+            case .success(let taken):
+                statistics.moved += taken.count
+                dispatch(unbound(taken, of: other))
                 log(.notice, "binding removed aor=\(name): its phone has registered as \(user)")
             case .failure(let error):
                 storeFailed("a binding could not be removed aor=\(name), its phone has registered as \(user): \(error)")

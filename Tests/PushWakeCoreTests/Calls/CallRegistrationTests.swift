@@ -29,6 +29,48 @@ import Testing
         #expect(!call.isDone("a"))
     }
 
+    // MARK: Its binding is gone
+
+    private func pushed(_ devices: CallDevice...) -> HeldCall {
+        let call = devices.count == 1 ? HeldCall(devices[0]) : HeldCall(devices[0], devices[1])
+        _ = call.start()
+        for device in devices.indices { #expect(call.accept(device) == "") }
+        return call
+    }
+
+    @Test func `is waited for five seconds after it has logged out, and told nothing`() {
+        let call = pushed(.asleep("a"))
+        #expect(call.unbind() == "")
+        #expect(call.wait(4999) == "")
+        #expect(call.wait(1) == "give up 480")
+        #expect(call.end(.failed(480)) == "")
+    }
+
+    /// PJSIP un-REGISTERs the address that it leaves first.
+    @Test func `comes back within that time and rings`() {
+        let call = pushed(.asleep("a"))
+        #expect(call.unbind() == "")
+        #expect(call.wait(200) == "")
+        #expect(call.register("a", at: .udp("a1")) == "ring 1 a1, give up 480")
+        #expect(call.wait(10_000) == "")
+    }
+
+    @Test func `leaves the others to be waited for when it logs out`() {
+        let call = pushed(.asleep("a"), .asleep("b"))
+        #expect(call.unbind(0) == "")
+        #expect(call.wait(10_000) == "")
+        #expect(call.register("b", at: .udp("b1")) == "ring 1 b1, give up 480")
+        #expect(call.end(.failed(486)) == "")
+    }
+
+    @Test func `rings on when it logs out, and is pushed nothing more`() {
+        let call = pushed(.asleep("a"))
+        #expect(call.register("a", at: .udp("a1")) == "ring 1 a1, give up 480")
+        #expect(call.hear(180, leg: 1) == "")
+        #expect(call.unbind() == "")
+        #expect(call.wait(10_000) == "")
+    }
+
     // MARK: Twice on waking
 
     @Test func `at another address over the same flow has 300 ms to answer its first leg`() {

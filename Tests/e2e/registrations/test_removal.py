@@ -2,6 +2,7 @@
 """Push bindings that go because the operator says so; they stay listed with the reason until the phone registers again."""
 
 import re
+import time
 
 import pytest
 
@@ -195,6 +196,32 @@ def test_a_removal_by_hand_waits_for_no_engine(make_kamailio, wire):
         phone.endpoint.reset()
         wait_until("the leg has ended, and its request is held", lambda: kamailio.held() == 1, 3)
     wait_until("its bindings are gone", lambda: listing(kamailio, "banned").count("by hand") == 2)
+
+
+@pytest.mark.parametrize("how", ["by hand", "contact by hand", "null token", "un-REGISTER"])
+def test_a_call_waits_no_longer_for_a_phone_whose_binding_is_gone(make_kamailio, wire, simulator, how):
+    """And the phone hears nothing of the call any more: its user has logged out, or was barred."""
+    kamailio = make_kamailio(wake_timeout=30, settings={"unregister_policy": "remove"}).start().wait_engine()
+    phone = wire.phone(kamailio, "leaver", "tcp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    call = wire.call(kamailio, "leaver")
+    simulator.wait_event(phone.push.token, "call")
+    at = time.time()
+    if how == "by hand":
+        assert kamailio.rpc("pushwake.remove", "leaver") is not None
+    elif how == "contact by hand":
+        assert kamailio.rpc("ul.rm", "location", "s:leaver") is not None
+    elif how == "null token":
+        null = phone.contact.replace(phone.push.token, "null").replace(">", ";expires=0>", 1)
+        wire.again(phone, "tcp").register(0, null)
+    else:
+        wire.again(phone, "tcp").register(0, phone.contact)
+    answer = call.wait_final(10)
+    assert answer.status == 480 and 4 < answer.at - at < 8
+    kamailio.wait_none_held()
+    wire.call(kamailio, "leaver").wait_final()
+    assert simulator.events(phone.push.token) == ["call"]
 
 
 # One phone, several users: one token and one instance.

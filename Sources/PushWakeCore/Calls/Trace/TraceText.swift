@@ -176,7 +176,7 @@ extension CallTrace {
         case .dropped: return "the push to \(phone) is dropped if it has not left"
         case .registered: return "\(phone) registers"
         case .announced: return "a phone has registered at \(text(of: line))"
-        case .unregistered: return "\(phone) unregisters"
+        case .unregistered: return "\(phone) has left: its push binding is gone"
         case .told: return "the caller hears \(line.status)"
         case .held: return "the request is held for up to \(TraceText.duration(Int64(line.milliseconds)))"
         case .copied: return "the same request comes again"

@@ -68,6 +68,9 @@ final class HeldCall {
 
     func unregister(_ contact: String) -> String { say(machine.unregistered(contact: contact, now: now)) }
 
+    /// Its binding is gone.
+    func unbind(_ device: Int = 0) -> String { say(machine.unbound(device: device, now: now)) }
+
     func accept(_ device: Int = 0) -> String {
         say(machine.pushEnded(device: device, isAccepted: true, now: now))
     }
