@@ -43,17 +43,6 @@ static int find_contact(struct pushwake__contact *found, const char *aor, const 
 	return res;
 }
 
-/*! All channels that carried it are gone: no Dial() will take what comes now. */
-static int is_left(struct pushwake__call *call)
-{
-	int is;
-
-	ao2_lock(call);
-	is = call->ended && !call->carriers;
-	ao2_unlock(call);
-	return is;
-}
-
 static void ring(struct pushwake__call *call, const pushwake_verb *verb)
 {
 	struct pushwake__contact contact;
@@ -72,7 +61,7 @@ static void ring(struct pushwake__call *call, const pushwake_verb *verb)
 	pushwake__leg_queue(call, verb->leg, &contact, verb->replaces, reason);
 	pushwake__call_look(call);
 	pushwake__contact_free(contact);
-	if (is_left(call)) {
+	if (call->ended) {
 		pushwake__legs_refuse_queued(call);
 	}
 }
