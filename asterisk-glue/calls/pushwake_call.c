@@ -253,8 +253,6 @@ void pushwake__call_end(struct pushwake__call *call, int how, int status, const 
 	if (is_watched) {
 		pushwake__call_tell_end(call);
 	}
-	/* Nobody takes them any more: their phones hear of the end now, and not when the last channel goes. */
-	pushwake__legs_refuse_queued(call);
 	if (call->has_waited) {
 		pushwake__devstate_changed(call->aor);
 	}

@@ -110,9 +110,12 @@ static void store_destroy(void *data)
 		pushwake__call_end(call, PUSHWAKE_CALL_CANCELLED, 487, "");
 		pushwake__call_forget(call);
 	}
-	/* Whose phone has come as the call ended: Dial() ends before it has sent all, or does not begin. */
+	/* Whose phone has come as the call ended: Dial() ends before it has sent all, or does not begin. Of the first channel that
+	 * was seen to already. */
 	if (call->ended && !carrier->origin) {
 		pushwake__legs_refuse_unsent(call);
+	} else if (call->ended) {
+		pushwake__legs_refuse_queued(call);
 	}
 	ao2_ref(call, -1);
 	ast_free(carrier);
