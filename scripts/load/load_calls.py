@@ -28,6 +28,8 @@ RACE = ["--race", 100]
 LOSS = ["--cancel", 10, "--race", 20, "--busy", 5, "--never", 5, "--lose", 5]
 MODES = ["load", "nodes", "race", "loss"]
 WAKE_TIMEOUT = 3
+# A REGISTER that is lost four times comes 7.5 s after the first.
+WAKE_TIMEOUT_OF_LOSS = 9
 # tm keeps an INVITE that ended for wt_timer, one whose phone does not answer a CANCEL for fr_timer.
 TIMERS_END = 90
 failures = []
@@ -103,7 +105,8 @@ def play(directory, mode, arguments, keys):
     load = arguments.rate * arguments.seconds
     calls, options = {"load": (load, LOAD), "nodes": (load, LOAD), "race": (arguments.races, RACE), "loss": (load // 3, LOSS)}[mode]
     server = (CallNodes(directory / mode, keys, wake_timeout=WAKE_TIMEOUT) if mode == "nodes"
-              else CallServer(directory / mode, arguments.way, keys, wake_timeout=WAKE_TIMEOUT))
+              else CallServer(directory / mode, arguments.way, keys,
+                              wake_timeout=WAKE_TIMEOUT_OF_LOSS if mode == "loss" else WAKE_TIMEOUT))
     try:
         run(server, calls, arguments.rate, arguments.users, options)
     finally:
