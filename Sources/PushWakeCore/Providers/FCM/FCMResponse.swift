@@ -30,8 +30,9 @@ public enum FCMResponse {
             return Verdict(.throttled, reason: word, next: throttled(error, wait))
         case "UNAUTHENTICATED":
             return Verdict(.misconfigured, reason: word, next: .renewCredential)
-        case "THIRD_PARTY_AUTH_ERROR", "PERMISSION_DENIED", "FAILED_PRECONDITION":
-            return Verdict(.misconfigured, reason: word)
+        case "THIRD_PARTY_AUTH_ERROR": return thirdParty(error)
+        case "PERMISSION_DENIED", "FAILED_PRECONDITION":
+            return Verdict(.misconfigured, reason: explained(word, error))
         case "HTTP 404", "HTTP 405", "HTTP 400", "HTTP 413":
             return Verdict(response.status == 404 ? .misconfigured : .rejected, reason: word)
         case "UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED", "ABORTED", "UNKNOWN":
@@ -98,5 +99,33 @@ public enum FCMResponse {
     private static func detailed(_ word: String, _ error: JSONValue?) -> String {
         guard let field = violatedFields(error).first else { return word }
         return "\(word) \(field.prefix(64))"
+    }
+}
+
+extension FCMResponse {
+    /// What lets a service account send.
+    static let permissionRemedy =
+        "in the Google Cloud console enable the Firebase Cloud Messaging API for the project, and give the service account the role Firebase Cloud Messaging API Admin"
+    /// What lets Google push to iPhones and browsers in the name of an app.
+    static let thirdPartyRemedy =
+        "in the Firebase console (Project settings, Cloud Messaging) give this app a valid APNs key, or a browser its Web Push certificate"
+    /// Characters of Google's text that are passed on: the URL at which an API is enabled ends before.
+    private static let longestText = 240
+
+    /// The word and Google's text: it names the permission that is missing, or the URL at which the API is enabled.
+    private static func explained(_ word: String, _ error: JSONValue?) -> String {
+        let text = (error?["message"]?.string ?? "").prefix(longestText)
+        let remedy = text.contains("Enable it") || word != "PERMISSION_DENIED" ? "" : " (\(permissionRemedy))"
+        return text.isEmpty ? word + remedy : "\(word): \(text)\(remedy)"
+    }
+
+    /// Google pushes to Apple and to browsers with keys that the project has for each app: one that is missing is no fault
+    /// of the account, nor of other apps.
+    private static func thirdParty(_ error: JSONValue?) -> Verdict {
+        let theirs = (error?["details"]?.array ?? []).lazy.compactMap { $0["reason"]?.string }.first ?? ""
+        let word = "THIRD_PARTY_AUTH_ERROR" + (theirs.isEmpty ? "" : " \(theirs.prefix(64))")
+        var verdict = Verdict(.misconfigured, reason: "\(word) (\(thirdPartyRemedy))")
+        verdict.isOfApp = true
+        return verdict
     }
 }

@@ -109,11 +109,24 @@ import Testing
         let ours = verdict(401, error(nil, "UNAUTHENTICATED"))
         #expect(ours == Verdict(.misconfigured, reason: "UNAUTHENTICATED", next: .renewCredential))
         let theirs = verdict(401, error("THIRD_PARTY_AUTH_ERROR", "UNAUTHENTICATED"))
-        #expect(theirs == Verdict(.misconfigured, reason: "THIRD_PARTY_AUTH_ERROR"))
+        #expect(theirs.outcome == .misconfigured && theirs.next == .finish && theirs.isOfApp)
+        #expect(theirs.reason.hasPrefix("THIRD_PARTY_AUTH_ERROR (in the Firebase console"))
     }
 
-    @Test func `calls the operator for missing permission`() {
-        #expect(verdict(403, error(nil, "PERMISSION_DENIED")) == Verdict(.misconfigured, reason: "PERMISSION_DENIED"))
+    @Test(arguments: [
+        ("", "PERMISSION_DENIED (in the Google Cloud console"),
+        (
+            "The caller does not have permission",
+            "PERMISSION_DENIED: The caller does not have permission (in the Google"
+        ),
+        ("Enable it by visiting https://example.com", "PERMISSION_DENIED: Enable it by visiting https://example.com"),
+        (String(repeating: "x", count: 5000), "PERMISSION_DENIED: xxx"),
+    ])
+    func `calls the operator for missing permission, in Google's own words`(text: String, told: String) {
+        let said = text.isEmpty ? "" : #""message":"\#(text)","#
+        let found = verdict(403, #"{"error":{"code":403,\#(said)"status":"PERMISSION_DENIED"}}"#)
+        #expect(found.outcome == .misconfigured && !found.isOfApp && found.next == .finish)
+        #expect(found.reason.hasPrefix(told) && found.reason.utf8.count < 500)
     }
 
     @Test(arguments: [
