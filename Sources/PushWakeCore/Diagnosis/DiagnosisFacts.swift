@@ -9,8 +9,8 @@ public struct DiagnosisFacts: Equatable, Sendable {
         case backedOff
         /// No connection can be made, and why.
         case unreachable(String)
-        /// Its circuit is open, and what went wrong with its connections if anything did.
-        case circuitOpen(String)
+        /// Its circuit is open, and how the push ended that opened it.
+        case circuitOpen(Verdict)
         /// The service gives no access for its key, and why.
         case refused(String)
         /// No key or certificate is there for it; what to set, or what is wrong with the file.

@@ -140,17 +140,16 @@ public struct UserDiagnosis: Equatable, Sendable {
         case .missing(let cause):
             add(.key, .failing, "nothing can be pushed to \(name): \(cause)", "\(cause); then pushwake reload")
             return false
-        case .circuitOpen(let problem):
+        case .circuitOpen(let cause):
             add(.key, .fine, "there is a key for \(name)")
-            let words = problem.isEmpty ? "" : " (\(problem))"
             add(
-                .provider, .failing, "the pushes to \(provider) failed so often that its circuit is open\(words)",
-                Self.remedy(phone.assessment)
-                    ?? "read the reason in the log, and repair it: key, team, topic, environment or network")
+                .provider, .failing,
+                "the pushes to \(provider) failed so often that its circuit is open: \(cause.outcome.name) \(cause.reason)",
+                remedy(after: cause.outcome, cause.reason))
             return true
         case .refused(let problem):
             let text = "\(provider) gives no access for the key of \(name): \(problem)"
-            add(.key, .failing, text, remedy(after: problem))
+            add(.key, .failing, text, remedy(after: .misconfigured, problem))
             return true
         case .unreachable(let problem):
             add(.key, .fine, "there is a key for \(name)")
@@ -194,7 +193,7 @@ public struct UserDiagnosis: Equatable, Sendable {
             let reason = outcome == .misconfigured ? facts.configurationErrors[phone.provider] : nil
             add(
                 .push, state, "\(name): \(words)\(reason.map { " (\($0))" } ?? "")\(last)",
-                reason.map(remedy(after:)) ?? Self.remedy(phone.assessment) ?? "")
+                remedy(after: outcome, reason ?? ""))
         case .unproven(let accepted):
             add(.push, .fine, "\(accepted) of the pushes to \(name) were accepted\(last)")
             add(.wake, .fine, "\(name): \(words), which says nothing yet")
@@ -232,12 +231,15 @@ public struct UserDiagnosis: Equatable, Sendable {
 
     // MARK: Remedies
 
-    /// What to do when a service took a credential for wrong, by its own word.
-    private func remedy(after reason: String) -> String {
+    /// What to do about pushes that end so; `reason` is the service's own word.
+    private func remedy(after outcome: Outcome, _ reason: String) -> String {
+        guard outcome == .misconfigured else { return Self.remedy(outcome) }
         // Apple takes a token of the last hour; who makes one anew and hears this again has a clock that is behind.
         if reason.hasPrefix("ExpiredProviderToken") || Self.isAboutTime(reason) { return Self.setClock }
         if reason.hasPrefix("InvalidProviderToken"), facts.clock?.isOff == true { return Self.setClock }
-        return Self.remedy(.failing(1, .misconfigured)) ?? ""
+        if reason.hasPrefix("PERMISSION_DENIED") { return FCMResponse.permissionRemedy }
+        if reason.hasPrefix("THIRD_PARTY_AUTH_ERROR") { return FCMResponse.thirdPartyRemedy }
+        return Self.remedy(outcome)
     }
 
     /// Tokens have `iat`, certificates `notBefore` and `notAfter`.
@@ -245,9 +247,8 @@ public struct UserDiagnosis: Equatable, Sendable {
         ["(iat)", "not yet valid", "has expired"].contains { reason.contains($0) }
     }
 
-    private static func remedy(_ assessment: WakeRecord.Assessment) -> String? {
-        guard case .failing(_, let outcome) = assessment else { return nil }
-        return switch outcome {
+    private static func remedy(_ outcome: Outcome) -> String {
+        switch outcome {
         case .tokenGone: "open the app on the phone, so that it registers with a token of today"
         case .rejected: "see what would be sent (pushwake explain), and what the log says that the provider refuses"
         case .misconfigured:
@@ -256,7 +257,7 @@ public struct UserDiagnosis: Equatable, Sendable {
         case .unavailable: "look at the way to the provider: firewall, http_proxy, DNS; the log has the reason"
         case .expired: "look at wake_timeout and the provider's answers: the push did not leave in time"
         case .overloaded: "look at pushwake stats: the engine has more pushes than it can send"
-        case .accepted: nil
+        case .accepted: ""
         }
     }
 

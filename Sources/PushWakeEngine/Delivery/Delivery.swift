@@ -215,7 +215,8 @@ final class Delivery {
             return loop.atEndOfTurn { job.finish(verdict, status: 0) }
         }
         if case .open = channel.breaker.admit(now: loop.now) {
-            return loop.atEndOfTurn { job.finish(Verdict(.unavailable, reason: "CircuitOpen"), status: 0) }
+            let refusal = channel.breaker.refusal
+            return loop.atEndOfTurn { job.finish(refusal, status: 0) }
         }
         job.channel = channel
         channel.submit(job)
@@ -242,14 +243,12 @@ final class Delivery {
         guard !verdict.isOfApp else { return }
         // Refused here while its service wants a pause: one answer of the service must not count for all who come meanwhile.
         guard verdict.outcome != .throttled || job.attempts > 0 else { return }
-        // A dead token says nothing against the credential.
-        let outcome: Outcome = verdict.outcome == .tokenGone ? .accepted : verdict.outcome
-        guard channel.breaker.note(outcome, now: loop.now) else { return }
+        guard channel.breaker.note(verdict, now: loop.now) else { return }
         if channel.breaker.isOpen {
             log(
                 .error,
                 "\(channel.label): \(settings.integer(.maxFail)) failures in a row (\(verdict.reason)); circuit open")
-            channel.queue.endAll(Verdict(.unavailable, reason: "CircuitOpen"))
+            channel.queue.endAll(channel.breaker.refusal)
         } else {
             log(.notice, "\(channel.label): works again")
         }

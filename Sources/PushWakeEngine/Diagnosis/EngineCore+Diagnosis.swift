@@ -107,12 +107,11 @@ extension Delivery {
         case .noChannel(let verdict): return .missing(verdict.detail.isEmpty ? verdict.reason : verdict.detail)
         }
         if !channel.refusedAccess.isEmpty { return .refused(channel.refusedAccess) }
-        let problem = channel.queue.problem
+        if let cause = channel.breaker.cause { return .circuitOpen(cause) }
         switch HealthReport.state(of: channel) {
-        case .circuitOpen: return .circuitOpen(problem)
-        case .unreachable: return .unreachable(problem)
+        case .unreachable: return .unreachable(channel.queue.problem)
         case .backedOff: return .backedOff
-        case .ready: return .ready(connections: channel.queue.connections)
+        case .ready, .circuitOpen: return .ready(connections: channel.queue.connections)
         }
     }
 }

@@ -45,7 +45,11 @@ import Testing
 
     @Test(arguments: [
         (DiagnosisFacts.Way.missing("set apns_key"), UserDiagnosis.Step.key, "set apns_key"),
-        (.unreachable("connection refused"), .provider, "firewall"), (.circuitOpen(""), .provider, "log"),
+        (.unreachable("connection refused"), .provider, "firewall"),
+        (.circuitOpen(Verdict(.unavailable, reason: "connection refused")), .provider, "firewall"),
+        (.circuitOpen(Verdict(.misconfigured, reason: "InvalidProviderToken")), .provider, "key id"),
+        (.circuitOpen(Verdict(.misconfigured, reason: "PERMISSION_DENIED: …")), .provider, "Google Cloud console"),
+        (.circuitOpen(Verdict(.misconfigured, reason: "THIRD_PARTY_AUTH_ERROR")), .provider, "Firebase console"),
     ])
     func `stops where the way to the provider does`(
         way: DiagnosisFacts.Way, step: UserDiagnosis.Step, word: String

@@ -20,6 +20,8 @@ public struct Breaker: Equatable, Sendable {
     private let maxFail: Int
     private var failures = 0
     private var nextProbe: Int64?
+    /// How the push ended that opened it, or the last one that tried it since; nil while it is closed.
+    public private(set) var cause: Verdict?
 
     /// Opens after so many failures in a row; 0 never does.
     public init(maxFail: Int) { self.maxFail = max(maxFail, 0) }
@@ -35,16 +37,28 @@ public struct Breaker: Equatable, Sendable {
         return .probe
     }
 
-    /// Notes an outcome; returns true when the breaker has just opened or closed, which is worth a log line.
-    public mutating func note(_ outcome: Outcome, now: Int64) -> Bool {
-        switch outcome {
-        case .accepted:
+    /// How pushes end that it does not let out.
+    public var refusal: Verdict {
+        let reason = cause?.reason ?? ""
+        return Verdict(.unavailable, reason: reason.isEmpty ? "CircuitOpen" : "CircuitOpen (\(reason))")
+    }
+
+    /// Notes how a push ended; returns true when the breaker has just opened or closed, which is worth a log line.
+    public mutating func note(_ verdict: Verdict, now: Int64) -> Bool {
+        switch verdict.outcome {
+        // A dead token says nothing against the credential.
+        case .accepted, .tokenGone:
             failures = 0
-            defer { nextProbe = nil }
-            return nextProbe != nil
-        case .tokenGone, .rejected, .throttled, .unavailable, .misconfigured:
+            guard nextProbe != nil else { return false }
+            (nextProbe, cause) = (nil, nil)
+            return true
+        case .rejected, .throttled, .unavailable, .misconfigured:
+            // What waited when it opened was ended by itself.
+            if isOpen, verdict == refusal { return false }
             failures = min(failures, Int.max - 1) + 1
-            guard maxFail > 0, failures >= maxFail, nextProbe == nil else { return false }
+            guard maxFail > 0, failures >= maxFail else { return false }
+            cause = verdict
+            guard nextProbe == nil else { return false }
             nextProbe = now.addingReportingOverflow(Self.pause).partialValue
             return true
         case .expired, .overloaded:
