@@ -7,8 +7,8 @@ import Testing
 
 @Suite struct `Inspection of the settings for Web Push` {
     @Test(arguments: [
-        ([("vapid_subject", "mailto:a@b")], "vapid_key", LogLevel.error),
-        ([("vapid_key", "/nonexistent"), ("vapid_subject", "mailto:a@b")], "vapid_key", .warning),
+        ([("vapid_subject", "mailto:a@b.example")], "vapid_key", LogLevel.error),
+        ([("vapid_key", "/nonexistent"), ("vapid_subject", "mailto:a@b.example")], "vapid_key", .warning),
         ([("vapid_key", "/nonexistent")], "vapid_subject", .error),
         ([("vapid_key", "/nonexistent"), ("vapid_subject", "mailto:")], "vapid_subject", .error),
         ([("vapid_key", "/nonexistent"), ("vapid_subject", "ops@example.com")], "vapid_subject", .error),

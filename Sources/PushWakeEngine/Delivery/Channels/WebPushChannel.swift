@@ -178,7 +178,8 @@ extension ChannelBuilder {
     func webPush() throws(KeyFileError) -> WebPushChannels {
         let signer = try VAPIDKeyFile.read(settings.text(.vapidKey))
         let sender = WebPushSender(
-            publicKey: signer.key.publicPoint(), subject: settings.text(.vapidSubject),
+            publicKey: signer.key.publicPoint(),
+            subject: VAPIDSubject(settings.text(.vapidSubject))?.text ?? settings.text(.vapidSubject),
             settings: WebPushSettings(settings), payloads: payloads, sign: { try? signer.sign($0) })
         // Phones name the hosts, and whoever has a host has its name server: slow ones must not hold up Apple's.
         let resolver = Resolver(loop: loop, trusted: Set(sender.settings.hosts.filter { !$0.contains("*") }))
