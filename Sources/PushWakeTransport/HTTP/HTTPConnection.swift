@@ -204,6 +204,11 @@ final class HTTPConnection: LoopSource, TurnEnding {
                 return false
             }
             session = .http2(made)
+        } else if configuration.needsHTTP2 {
+            finish(
+                "\(origin.authority) offers no HTTP/2 (ALPN h2): is TLS inspected on the way? Let \(origin.host) pass uninspected",
+                isOrderly: true)
+            return false
         } else {
             session = .http1(HTTP1ClientSession(limits: configuration.limits))
         }

@@ -42,6 +42,8 @@ public struct HTTPPoolConfiguration {
     public var failsFast = false
     /// Addresses that are loopback, private or link-local count as unreachable (URLs that come from outside).
     public var refusesLocalAddresses = false
+    /// A server without HTTP/2 is not the one that is meant: it does not get a request (Apple).
+    public var needsHTTP2 = false
     /// What is kept of an answer.
     public var limits = HTTPAnswerLimits()
     /// Nil: connect directly.

@@ -89,11 +89,16 @@ public final class Certificate {
     }
 
     /// The subject's value under a short name: `CN`, `UID`, `OU`; nil when there is none.
-    public func subject(_ name: String) -> String? {
+    public func subject(_ name: String) -> String? { Self.value(name, in: X509_get_subject_name(pointer)) }
+
+    /// The same of who issued it.
+    public func issuer(_ name: String) -> String? { Self.value(name, in: X509_get_issuer_name(pointer)) }
+
+    private static func value(_ name: String, in owner: OpaquePointer?) -> String? {
         let nid = OBJ_txt2nid(name)
-        guard nid != NID_undef, let subject = X509_get_subject_name(pointer) else { return nil }
+        guard nid != NID_undef, let owner else { return nil }
         var text = [CChar](repeating: 0, count: 256)
-        let count = X509_NAME_get_text_by_NID(subject, nid, &text, Int32(text.count))
+        let count = X509_NAME_get_text_by_NID(owner, nid, &text, Int32(text.count))
         guard count >= 0 else { return nil }
         return String(decoding: text.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

@@ -13,6 +13,8 @@ public final class TLSContext {
     let pointer: OpaquePointer
     /// ALPN wire form: each name after its length.
     let protocols: [UInt8]
+    /// Where the certificates are that servers are verified with; nil: the system's.
+    private(set) var caFile: String?
 
     /// `method` says which end its sessions are.
     init(_ method: OpaquePointer?, protocols names: [ApplicationProtocol]) throws(TLSError) {
@@ -26,7 +28,8 @@ public final class TLSContext {
 
     /// A context for clients that verify the server.
     ///
-    /// Trusts the certificates of `caFile` (PEM) when it is given, of the system when it is nil.
+    /// Trusts the certificates of `caFile` (PEM) when it is given, of the system when it is nil. Each certificate of the file
+    /// is an anchor, whoever issued it: an intermediate vouches for what it signed, a server's own for that server.
     public static func client(
         caFile: String? = nil, identity: TLSIdentity? = nil, protocols: [ApplicationProtocol] = [.http2, .http1]
     ) throws(TLSError) -> TLSContext {
@@ -35,6 +38,8 @@ public final class TLSContext {
             guard SSL_CTX_load_verify_file(context.pointer, caFile) == 1 else {
                 throw TLSError.drain("cannot read certificates from \(caFile)")
             }
+            X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context.pointer), UInt(X509_V_FLAG_PARTIAL_CHAIN))
+            context.caFile = caFile
         } else if SSL_CTX_set_default_verify_paths(context.pointer) != 1 {
             throw TLSError.drain("cannot read the system's certificates")
         }

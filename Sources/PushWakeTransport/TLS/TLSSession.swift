@@ -2,6 +2,7 @@
 
 internal import CLinux
 internal import COpenSSL
+internal import PushWakeCore
 internal import PushWakeSystem
 
 /// One TLS session over memory: takes and gives ciphertext, knows no socket.
@@ -158,7 +159,28 @@ final class TLSSession {
         guard verification != Int(X509_V_OK), error.hasSuffix("certificate verify failed") else {
             return .failed(error)
         }
-        return .failed("certificate verify failed: \(String(cString: X509_verify_cert_error_string(verification)))")
+        return .failed("certificate verify failed: \(verificationProblem(verification))")
+    }
+
+    /// Why the server's certificate was refused. Of an authority that nobody knows it says which: who looks into TLS on the
+    /// way has one of his own.
+    private func verificationProblem(_ code: Int) -> String {
+        let text = String(cString: X509_verify_cert_error_string(code))
+        let isUnknown = [
+            X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT,
+            X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT,
+            X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
+        ].contains { Int($0) == code }
+        guard isUnknown, let chain = SSL_get_peer_cert_chain(ssl),
+            let last = copenssl_certificate_at(chain, copenssl_certificate_count(chain) - 1)
+        else { return text }
+        let certificate = Certificate(retaining: last)
+        let issuer = PrintableText.cleaned(
+            String((certificate.issuer("CN") ?? certificate.issuer("O") ?? "nobody").prefix(80)))
+        let remedy =
+            context.caFile.map { "is not in ca_file (\($0)); add its certificate there if you trust it" }
+            ?? "this system does not know; if it is your own authority, set ca_file to a file with its certificate"
+        return "it was issued by \"\(issuer)\", which \(remedy)"
     }
 }
 

@@ -24,10 +24,11 @@ MEMORY = 100 << 20
 
 
 def run(files, *behaviours, protocol="h2", seconds=40, count=COUNT):
-    """Sends pushes to a raw provider; what became of them."""
+    """Sends pushes to a raw provider; what became of them. Apple is spoken to by HTTP/2 alone."""
     provider = RawProvider(files, *behaviours, protocol=protocol)
+    vendor = "apns" if protocol == "h2" else "fcm"
     process = subprocess.Popen(
-        [PUSHWAKE, "load", "--provider", "apns", "--url", provider.url, "--dir", files, "--count", str(count),
+        [PUSHWAKE, "load", "--provider", vendor, "--url", provider.url, "--dir", files, "--count", str(count),
          "--concurrency", "20", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         end = time.monotonic() + seconds

@@ -211,7 +211,7 @@ extension ChannelBuilder {
         let label = "apns \(environment.name)"
         return APNsChannel(
             label: label,
-            pool: pool(origin, label, connections: settings.integer(.apnsConnections)),
+            pool: pool(origin, label, connections: settings.integer(.apnsConnections)) { $0.needsHTTP2 = true },
             credential: APNsCredential(keyID: APNsKeyFile.keyID(settings), teamID: settings.text(.apnsTeamID)),
             builder: APNsRequestBuilder(payloads: payloads, settings: apnsSettings, authority: origin.authority),
             maxFail: Int(settings.integer(.maxFail)), loop: loop, log: log, sign: { try? signer.sign($0) })
@@ -293,7 +293,8 @@ extension ChannelBuilder {
         return APNsChannel(
             label: label,
             pool: pool(
-                origin, label, connections: settings.integer(.apnsConnections), tls: tls, certificate: file.path),
+                origin, label, connections: settings.integer(.apnsConnections), tls: tls, certificate: file.path
+            ) { $0.needsHTTP2 = true },
             credential: nil,
             builder: APNsRequestBuilder(payloads: payloads, settings: apnsSettings, authority: origin.authority),
             maxFail: Int(settings.integer(.maxFail)), loop: loop, log: log, sign: { _ in nil })
