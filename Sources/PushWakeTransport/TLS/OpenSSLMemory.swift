@@ -40,6 +40,13 @@ final class LegacyOpenSSL {
         }
     }
 
+    /// Runs `body`, in which what asks for ciphers without naming a context finds those of this one.
+    func asDefault<Result>(_ body: () -> Result) -> Result {
+        let before = OSSL_LIB_CTX_set0_default(context)
+        defer { OSSL_LIB_CTX_set0_default(before) }
+        return body()
+    }
+
     deinit {
         for provider in providers { OSSL_PROVIDER_unload(provider) }
         OSSL_LIB_CTX_free(context)

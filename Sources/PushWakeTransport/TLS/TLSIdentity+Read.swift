@@ -123,7 +123,11 @@ private struct PKCS12Content {
         var key: OpaquePointer?
         var leaf: OpaquePointer?
         var stack: OpaquePointer?
-        guard PKCS12_parse(box, password, &key, &leaf, &stack) == 1 else { return .failed(failure()) }
+        // A MAC need not be there (RFC 7292, 4), and OpenSSL reads no file without one.
+        if PKCS12_mac_present(box) == 0 { PKCS12_set_mac(box, password, -1, nil, 0, 1, EVP_sha256()) }
+        func parse() -> Int32 { PKCS12_parse(box, password, &key, &leaf, &stack) }
+        // OpenSSL 3.0 looks for the key's cipher in the default context, whatever context the file was read in.
+        guard (legacy?.asDefault(parse) ?? parse()) == 1 else { return .failed(failure()) }
         defer {
             EVP_PKEY_free(key)
             X509_free(leaf)

@@ -83,6 +83,18 @@ class Certificates:
         return path
 
 
+    def boxed(self, name, app, *options):
+        """As `openssl pkcs12 -export` writes it with these options."""
+        plain = self.pem("plain.pem", app)
+        path = self.directory / name
+        subprocess.run(["openssl", "pkcs12", "-export", "-in", plain, "-out", path, "-passout", "pass:secret", *options],
+                       check=True)
+        plain.unlink()
+        path.chmod(0o600)
+        path.with_suffix(".pwd").write_text("secret\n")
+        return path
+
+
 def test_send_goes_out_with_the_certificate_of_its_app(tmp_path, simulator, make_engine):
     made = Certificates(tmp_path / "apns", simulator)
     made.pem("com.example.one.pem", "com.example.one")
@@ -125,6 +137,30 @@ def test_check_and_log_name_what_is_wrong(tmp_path, simulator, make_engine):
 
     locked.with_suffix(".pwd").write_text("secret-word\n")
     wait_until("the right password is read", lambda: engine.call("com.example.locked")[0] == "accepted")
+
+
+OLD = ["-legacy", "-certpbe", "PBE-SHA1-RC2-40", "-keypbe", "PBE-SHA1-RC2-40"]
+
+
+@pytest.mark.parametrize("options", [
+    OLD, ["-nomac"], ["-nomac", "-legacy"], ["-legacy", "-certpbe", "PBE-SHA1-RC2-128", "-keypbe", "PBE-SHA1-RC4-128"],
+], ids=["rc2-40", "no-mac", "no-mac-rc2-40", "rc2-128"])
+def test_files_of_old_tools_are_opened(tmp_path, simulator, make_engine, options):
+    made = Certificates(tmp_path / "apns", simulator)
+    path = made.boxed("com.example.old.p12", "com.example.old", *options)
+    engine = make_engine(apns_cert=made.directory)
+    assert engine.call("com.example.old") == ("accepted", "")
+    path.with_suffix(".pwd").write_text("another\n")
+    checked = subprocess.run([PUSHWAKE, "check", engine.settings], capture_output=True, text=True, check=False).stdout
+    assert f"{path} does not open with the password in {path.with_suffix('.pwd')}" in checked
+
+
+def test_without_the_old_ciphers_a_command_is_named_that_writes_the_file_anew(tmp_path, simulator, make_engine, monkeypatch):
+    made = Certificates(tmp_path / "apns", simulator)
+    path = made.boxed("com.example.old.p12", "com.example.old", *OLD)
+    monkeypatch.setenv("OPENSSL_MODULES", "/nonexistent")
+    engine = make_engine(apns_cert=made.directory)
+    assert f"{path} is encrypted with an old cipher" in engine.text() and "openssl pkcs12 -legacy -in" in engine.text()
 
 
 def test_a_certificate_is_enough_for_kamailio(tmp_path, make_kamailio, actors, simulator):
