@@ -209,9 +209,17 @@ struct SQLiteFailure {
             return .corrupt(
                 "\(path) is damaged or not a SQLite database (\(reason)); it is left as it is: move it away, with "
                     + "\(path)-wal and \(path)-shm, and a new one fills up as the phones register")
+        case SQLITE_IOERR where Self.locking.contains(code >> 8) && systemError != EINTR:
+            return Self.lack("lock files", of: path, systemError)
+        case SQLITE_IOERR where Self.mapping.contains(code >> 8) && systemError != ENOMEM:
+            return Self.lack("share memory (mmap)", of: path, systemError)
         case SQLITE_BUSY, SQLITE_LOCKED:
             // POSIX locks, which /proc knows: of the log's index, or of the file itself.
             let holders = FileUsers.locking([path + "-shm", path])
+            // SQLite takes ENOLCK for a lock that somebody has.
+            if holders.isEmpty, let number = StoreShare.lockError(storePath: path) {
+                return Self.lack("lock files", of: path, number)
+            }
             let who = holders.isEmpty ? "another process" : "process \(holders.joined(separator: ", "))"
             let remedy = holders.isEmpty ? "; end that process, see `fuser \(path)`" : "; end it, or wait for it"
             return .unusable("\(path) is locked by \(who) (\(reason))\(remedy)")
@@ -227,6 +235,20 @@ struct SQLiteFailure {
         default:
             return .unusable("\(path): \(reason) (SQLite code \(code))")
         }
+    }
+}
+
+extension SQLiteFailure {
+    /// Which call failed, in an extended code of SQLITE_IOERR: UNLOCK, RDLOCK, CHECKRESERVEDLOCK, LOCK, SHMLOCK.
+    private static let locking: [Int32] = [8, 9, 14, 15, 20]
+    /// The same: SHMOPEN, SHMMAP, MMAP.
+    private static let mapping: [Int32] = [18, 21, 24]
+
+    /// Some network and container file systems cannot do what a database needs.
+    private static func lack(_ ability: String, of path: String, _ number: Int32) -> StoreError {
+        .unusable(
+            "\(path): its file system cannot \(ability) (\(SystemErrorText.of(number))); move it to a local disk, such as ext4 or xfs"
+        )
     }
 }
 

@@ -22,7 +22,7 @@ public final class StoreShare {
 
     /// Says that this process writes to the store at `path`; nil where files cannot be locked.
     public init?(storePath path: String) {
-        descriptor = open(path + "-lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+        descriptor = Self.open(storePath: path)
         guard descriptor >= 0 else { return nil }
         // As SQLite does with its own: who starts an engine as root once must not lock out the one of every day.
         var status = stat()
@@ -57,6 +57,20 @@ public final class StoreShare {
     public func relyNoMore() {
         isRelying = false
         _ = Self.lock(descriptor, .alone, F_UNLCK)
+    }
+
+    /// Why no file can be locked where the store is (`errno`); nil where one can, and where nobody knows.
+    static func lockError(storePath path: String) -> Int32? {
+        let descriptor = open(storePath: path)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        guard !lock(descriptor, .writer, F_RDLCK) else { return nil }
+        let number = errno
+        return [EAGAIN, EACCES, EINTR].contains(number) ? nil : number
+    }
+
+    private static func open(storePath path: String) -> Int32 {
+        Glibc.open(path + "-lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
     }
 
     private func isLockedByOthers(_ byte: Byte) -> Bool {
