@@ -141,16 +141,20 @@ final class ValkeyLink: OutboundStreamOwner {
         for (command, handler) in access.greeting(isPasswordOptional: isPasswordOptional) + greeting {
             write(command) { [weak self] reply in
                 guard let self, let reply, stream.channel != nil else { return }
-                if let problem = handler(reply) { lost(problem) }
+                if let problem = handler(reply) { refused(problem) }
             }
         }
         write([Array("PING".utf8)]) { [weak self] reply in
             guard let self, let reply, stream.channel != nil else { return }
             if case .error(let text) = reply, text.hasPrefix("LOADING") || text.hasPrefix("NOAUTH") {
-                return lost(text)
+                return refused(text)
             }
             established()
         }
+    }
+
+    private func refused(_ text: String) {
+        lost(text.hasPrefix("NOAUTH") ? "NOAUTH: it wants a password; set store_password_file to a file with it" : text)
     }
 
     private func established() {

@@ -166,6 +166,12 @@ def test_a_wrong_password_is_named_and_calls_go_on(make_valkey, make_node, tmp_p
     assert "falsch" not in node.log_text()
 
 
+def test_a_password_that_is_missing_is_asked_for(make_valkey, make_engine):
+    engine = make_engine(store=make_valkey("--requirepass", "right").url)
+    wait_until("it is told", lambda: "NOAUTH" in engine.text())
+    assert "set store_password_file to a file with it" in engine.text()
+
+
 def test_calls_of_a_node_that_was_killed_ring_through_the_other(nodes, wire, simulator):
     a, b = nodes
     phones = [wire.phone(b, f"victim{number}", "tcp", rfc8599_fcm()) for number in range(50)]
