@@ -109,6 +109,23 @@ extension Span<UInt8> {
     }
 }
 
+extension String {
+    /// Where its first characters end, as offsets of bytes up to `most`. What a reader takes for one stays whole: a letter with
+    /// its accents, a family of emoji (Unicode, UAX 29).
+    func characterEnds(within most: Int) -> [Int] {
+        // Whether one ends there, what follows says; the rest need not be looked through.
+        var next = utf8.index(startIndex, offsetBy: min(utf8.count, max(most, 0) + 1))
+        while next.samePosition(in: unicodeScalars) == nil { next = utf8.index(after: next) }
+        var (ends, end) = ([Int](), 0)
+        for character in self[..<next] {
+            end += character.utf8.count
+            guard end <= most else { break }
+            ends.append(end)
+        }
+        return ends
+    }
+}
+
 /// How many bytes have to be changed, for the hint after a typing error.
 enum EditDistance {
     /// Past `limit` the answer is any number above it.

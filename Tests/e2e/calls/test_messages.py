@@ -115,6 +115,27 @@ def test_a_text_is_shown_as_its_content_type_says(kamailio, wire, simulator, con
     assert push["body"]["message"]["data"]["body"].startswith(shown)
 
 
+FAMILY = "\U0001F468\u200d\U0001F469\u200d\U0001F467"
+
+
+@pytest.mark.parametrize("letter, count", [("x", 1700), ("x", 2500), (FAMILY, 400), ("e\u0301", 1500)],
+                         ids=["fits", "long", "families", "accents"])
+def test_of_a_long_text_is_shown_what_fits(kamailio, wire, simulator, letter, count):
+    """Google takes 4096 bytes, and its payload has the text twice."""
+    phone = wire.phone(kamailio, "reader", "udp", rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    wire.caller(kamailio, "tcp").write(phone.user, letter * count)
+    push = simulator.wait_push(phone.push.token)
+    assert push["status"] == 200
+    shown = push["body"]["message"]["data"]["body"]
+    if count == 1700:
+        assert shown == letter * count
+    else:
+        assert shown == letter * (len(shown) // len(letter)), "no part of a character"
+        assert 1700 < len(shown.encode()) < len(letter.encode()) * count
+
+
 @pytest.fixture
 def storing(make_server, tmp_path):
     """A server with what docs/kamailio.md prints for msilo."""

@@ -77,9 +77,34 @@ public struct PayloadTemplate: Equatable, Sendable {
         var shorter = context
         for sacrifice in PayloadContext.Sacrifice.allCases {
             shorter.sacrifice = sacrifice
-            if append(push, shorter, most: limit, to: &out) { return true }
+            let fits =
+                sacrifice == .text
+                ? appendCut(push, shorter, most: limit, to: &out) : append(push, shorter, most: limit, to: &out)
+            if fits { return true }
         }
         return false
+    }
+
+    /// Appends the payload with as many characters of the text as fit; false when it does not fit without any. An escape makes
+    /// several bytes of one, and a template may have the text twice: only trying tells.
+    private func appendCut(_ push: Push, _ context: PayloadContext, most: Int, to out: inout [UInt8]) -> Bool {
+        let ends = [0] + push.content.text.characterEnds(within: most)
+        let start = out.count
+        var shorter = context
+        var (fitting, failing) = (-1, ends.count)
+        while failing - fitting > 1 {
+            let middle = (fitting + failing) / 2
+            shorter.textBytes = ends[middle]
+            if append(push, shorter, most: most, to: &out) {
+                out.removeSubrange(start...)
+                fitting = middle
+            } else {
+                failing = middle
+            }
+        }
+        guard fitting >= 0 else { return false }
+        shorter.textBytes = ends[fitting]
+        return append(push, shorter, most: most, to: &out)
     }
 
     /// Appends the payload if it has at most so many bytes. A piece at a time would ask the array for room as often: there

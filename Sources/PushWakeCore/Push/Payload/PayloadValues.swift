@@ -19,9 +19,9 @@ public struct PayloadValues: Sendable {
 /// one hands it over with each question, and none of its texts is copied.
 struct PayloadContext: Sendable {
     /// What is given up, step by step, when a payload is too long; each step includes those before.
-    /// The call id is not among them.
+    /// The call id is not among them. `text`: its end, and that of long names.
     enum Sacrifice: UInt8, CaseIterable, Sendable {
-        case longTexts = 1, text, title, displayName, deviceDetails, addresses
+        case text = 1, title, displayName, deviceDetails, addresses
     }
 
     let settings: PayloadSettings
@@ -32,11 +32,12 @@ struct PayloadContext: Sendable {
     /// Seconds since 1970.
     let now: Int64
     var sacrifice: Sacrifice?
+    /// Bytes that are left of a text whose end is given up.
+    var textBytes = 0
     /// Bytes of the user part in `content.fromURI`: most payloads ask for it several times.
     private let fromUserBytes: Range<Int>
 
-    /// Bytes that are left of a long message, and of a long name or title: nobody reads more of it.
-    private static let shortTextBytes = 512
+    /// Bytes that are left of a long name or title: nobody reads more of it.
     private static let shortNameBytes = 128
     /// Seconds.
     private static let leastUse: Int64 = 60
@@ -160,17 +161,14 @@ struct PayloadContext: Sendable {
         settings.showsCaller && !isGivenUp(.displayName) ? short(push.content.fromDisplay, Self.shortNameBytes) : ""
     }
     private func messageText(_ push: Push) -> String {
-        isGivenUp(.text) ? "" : short(push.content.text, Self.shortTextBytes)
+        short(push.content.text, sacrifice == .text ? textBytes : 0)
     }
 
-    /// A text as it is, or its beginning when long texts are given up; no character is cut in two.
+    /// A text as it is, or the characters of its beginning that have so many bytes when texts are given up.
     private func short(_ text: String, _ most: Int) -> String {
-        guard isGivenUp(.longTexts), text.utf8.count > most else { return text }
-        var end = text.utf8.index(text.startIndex, offsetBy: most)
-        while end > text.startIndex, end.samePosition(in: text.unicodeScalars) == nil {
-            end = text.utf8.index(before: end)
-        }
-        return String(text[..<end])
+        guard isGivenUp(.text), text.utf8.count > most else { return text }
+        let end = text.characterEnds(within: most).last ?? 0
+        return String(text[..<text.utf8.index(text.startIndex, offsetBy: end)])
     }
 
     private func keyAttributes(_ push: Push) -> Binding.Attributes {

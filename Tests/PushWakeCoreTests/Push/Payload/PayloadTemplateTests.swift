@@ -139,14 +139,20 @@ import Testing
         var out: [UInt8] = []
         #expect(template.render(PayloadValues(binding: Samples.voip, content: content), limit: 4096, into: &out))
         let shortened = JSON.parse(out)
-        #expect(shortened?["m"] == .string(String(repeating: "ü", count: 256)))
+        // All that fits, less than a letter short of it.
+        #expect(out.count > 4094)
+        guard case .string(let text)? = shortened?["m"] else {
+            Issue.record("no text")
+            return
+        }
+        #expect(text.count > 1900 && text.allSatisfy { $0 == "ü" })
         #expect(shortened?["n"] == .string("Alice"))
 
         content.fromDisplay = String(repeating: "\"", count: 5000)
         out = []
         #expect(template.render(PayloadValues(binding: Samples.voip, content: content), limit: 4096, into: &out))
         let bare = JSON.parse(out)
-        #expect(bare?["m"] == .string(String(repeating: "ü", count: 256)))
+        #expect(out.count > 4094)
         #expect(bare?["n"] == .string(String(repeating: "\"", count: 128)))
         #expect(bare?["c"] == .string("call-1@192.0.2.9"))
         #expect(bare?["u"] == .string("sip:alice@example.com"))
@@ -193,6 +199,39 @@ import Testing
             #expect(name.utf8.count > 120 && name.utf8.count <= 128)
             #expect(content.fromDisplay.unicodeScalars.starts(with: name.unicodeScalars))
         }
+    }
+
+    @Test(arguments: [
+        "\u{1F600}", "e\u{301}", "ü", "\r\n", "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}", "\u{1F1E9}\u{1F1EA}", "\"",
+        "\u{1F44B}\u{1F3FD}", "\u{915}\u{30F}",
+    ])
+    func `has as many whole characters of a text as fit`(character: String) throws {
+        let template = try PayloadTemplate(json: #"{"m":"MSG","b":"BODY"}"#.utf8)
+        for offset in 0..<4 {
+            let text = String(repeating: "x", count: offset) + String(repeating: character, count: 3000)
+            let values = PayloadValues(binding: Samples.voip, content: Samples.content(.chat, text: text))
+            var out: [UInt8] = []
+            #expect(template.render(values, limit: 4096, into: &out))
+            guard case .string(let kept)? = JSON.parse(out)?["m"] else {
+                Issue.record("no text")
+                continue
+            }
+            #expect(text.hasPrefix(kept) && kept.dropFirst(offset).allSatisfy { String($0) == character })
+            var more: [UInt8] = []
+            let longer = String(text.prefix(kept.count + 1))
+            template.render(
+                PayloadValues(binding: Samples.voip, content: Samples.content(.chat, text: longer)), into: &more)
+            #expect(out.count <= 4096 && more.count > 4096)
+        }
+    }
+
+    @Test(arguments: [0, 1, 5, 4000, 60_000]) func `has nothing of a character that does not fit`(marks: Int) throws {
+        let template = try PayloadTemplate(json: #"{"m":"MSG","c":"CALLID"}"#.utf8)
+        let text = "e" + String(repeating: "\u{301}", count: marks)
+        let values = PayloadValues(binding: Samples.voip, content: Samples.content(.chat, text: text))
+        var out: [UInt8] = []
+        #expect(template.render(values, limit: 4096, into: &out))
+        #expect(JSON.parse(out)?["m"] == .string(marks < 4000 ? text : ""))
     }
 
     @Test func `escapes for URLs in a template that is not JSON`() {
