@@ -42,10 +42,22 @@ enum TokenRules {
         case plain
     }
 
+    /// What JavaScript, Objective-C, Swift, Python and Java make of a token that is not there.
+    private static let placeholders: Set = [
+        "null", "(null)", "<null>", "nil", "undefined", "none", "{}", "[]", "\"\"", "[object object]",
+    ]
+    private static let longestPlaceholder = 15
+
     /// Checks a token for its provider; `parameter` is where it came from.
     static func check(token: String, of provider: Provider, from parameter: String) throws(Problem) {
         guard !token.isEmpty else {
             throw Problem(.badToken, parameter, "holds no token; send the one the push service gave")
+        }
+        guard token.utf8.count > longestPlaceholder || !placeholders.contains(token.lowercased()) else {
+            throw Problem(
+                .badToken, parameter,
+                "holds \(token), which a program writes where it has no token yet; in the app, ask for the token first, and register when it has come"
+            )
         }
         guard token.utf8.count <= SIPLimits.longestToken else { throw tooLong(parameter, SIPLimits.longestToken) }
         switch provider.row.token {

@@ -21,6 +21,11 @@ CASES = {
         b"<sip:u@127.0.0.1:5999>", b"X-MPUSH: i:com.example.phone:\xc3\xa9\xff" + GOOD[:50].encode(), "X-MPUSH"),
     "a NUL in the token": (b"<sip:u@127.0.0.1:5999>", b"X-MPUSH: i:com.example.phone:abc\0def" + GOOD[:50].encode(), "X-MPUSH"),
     "a header of 10 kB": (b"<sip:u@127.0.0.1:5999>", b"X-MPUSH: i:com.example.phone:" + b"a" * 10000, "X-MPUSH"),
+    "what JavaScript writes for no token": (
+        b"<sip:u@127.0.0.1:5999;pn-provider=fcm;pn-param=pushwake-simulator;pn-prid=undefined>", b"", "pn-prid"),
+    "what Objective-C writes for no token": (
+        b"<sip:u@127.0.0.1:5999;pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone.voip;pn-prid=%28null%29>", b"", "pn-prid"),
+    "an empty object for a token": (b"<sip:u@127.0.0.1:5999>", b"X-MPUSH: a:com.example.phone:{}", "X-MPUSH"),
     "an X-MPUSH without a token": (b"<sip:u@127.0.0.1:5999>", b"X-MPUSH: i:com.example.phone", "X-MPUSH"),
 }
 
