@@ -60,6 +60,22 @@ public final class RegistrationPolicy: Sendable {
         binding.provider != .webpush || (try? WebPushRequest.target(of: binding.token, webPush)) != nil
     }
 
+    /// Why pushes to this binding cannot be sent, and the remedy; nil when they can. `provider` and `token` are the parameters
+    /// that it came in.
+    public func objection(to binding: Binding, provider parameter: String = "provider", token: String = "token")
+        -> String?
+    {
+        if supports(binding) { return nil }
+        if let service = binding.service, !service.takesPushes {
+            return "pn-param: a token for \(service.name) takes neither calls nor messages; send one for voip or remote"
+        }
+        guard supported.contains(binding.provider) else {
+            return
+                "\(parameter): pushes through \(binding.providerName) are not set up here; set \(binding.provider.row.remedy)"
+        }
+        return "\(token): \(webPush.objection(to: binding.token))"
+    }
+
     /// Tokens that shall be stored: of contacts that stay registered, for providers that are set up.
     public func usable(_ contact: RegisteredContact, of registration: Registration) -> [Binding] {
         guard !registration.isPushedUpstream, !registration.isRemoval(contact) else { return [] }
@@ -77,18 +93,13 @@ public final class RegistrationPolicy: Sendable {
     }
 
     private func problems(of contact: RegisteredContact, _ lines: inout [String]) {
-        for binding in contact.bindings where !supports(binding) {
-            let parameter = binding.dialect == .mpush ? "X-MPUSH" : "pn-provider"
-            let isForeign = supported.contains(binding.provider)
-            let otherUse = binding.service.flatMap { $0.takesPushes ? nil : $0.name }
-            let line =
-                if let otherUse {
-                    "pn-param: a token for \(otherUse) takes neither calls nor messages; send one for voip or remote"
-                } else if isForeign {
-                    "pn-prid: no push may go where this subscription leads; webpush_hosts names the hosts that are allowed"
-                } else {
-                    "\(parameter): pushes through \(binding.providerName) are not set up here; set \(binding.provider.row.remedy)"
-                }
+        for binding in contact.bindings {
+            let isHeader = binding.dialect == .mpush
+            guard
+                let line = objection(
+                    to: binding, provider: isHeader ? "X-MPUSH" : "pn-provider", token: isHeader ? "X-MPUSH" : "pn-prid"
+                )
+            else { continue }
             if !lines.contains(line) { lines.append(line) }
         }
     }

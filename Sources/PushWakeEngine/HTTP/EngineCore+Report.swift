@@ -25,8 +25,7 @@ extension EngineCore {
             return kept
         }
         guard let first = usable.first else {
-            let name = bindings.first?.providerName ?? ""
-            return then(.success((0, "pushes through \(name) are not set up here")))
+            return then(.success((0, bindings.first.flatMap { policy.objection(to: $0) } ?? "there is no token")))
         }
         ask(about: aor) { (store) throws(StoreError) in
             _ = try store.register(usable, now: now)

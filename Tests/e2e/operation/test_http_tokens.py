@@ -399,3 +399,25 @@ def test_a_call_wakes_an_app_that_reported_its_token_over_http(make_kamailio, tm
     assert invite.headers("Call-ID") == [call.call_id]
     assert call.wait_final().status == 200
     wait_until("one INVITE", lambda: len(phone.requests("INVITE")) == 1)
+
+
+@pytest.mark.parametrize("token", ["null", "undefined", "(null)", "{}", "[]", "[object Object]"])
+def test_a_token_that_a_program_wrote_for_none_is_refused_with_the_remedy(served, token):
+    engine, client = served
+    answer = client.curl("/v1/bindings", *form({"aor": "alice", "provider": "apns", "app": "com.example.phone", "token": token}))
+    assert answer.status == 400 and token in answer.json["error"]
+    assert "in the app, ask for the token first" in answer.json["error"]
+    assert bindings(client, "alice") == []
+
+
+@pytest.mark.parametrize("host, local, remedy", [
+    ("ntfy.example.org", 0, "ntfy.example.org is not in webpush_hosts"),
+    ("192.168.7.7", 0, "192.168.7.7 is a private address; a push service of your own needs webpush_allow_local"),
+    ("192.168.7.7", 1, "192.168.7.7 is not in webpush_hosts")])
+def test_a_subscription_that_may_not_be_used_names_its_host_and_the_setting(
+        make_engine, tmp_path, simulator, host, local, remedy):
+    engine, client = listen(
+        make_engine, tmp_path, vapid_key=simulator.directory / "files" / "vapid.pem", vapid_subject="mailto:ops@example.com",
+        webpush_hosts="push.example.com", webpush_allow_local=local)
+    answer = client.curl("/v1/bindings", *form({"aor": "alice", "provider": "webpush", "token": f"https://{host}/up/abc"}))
+    assert answer.status == 422 and remedy in answer.json["error"]

@@ -33,6 +33,18 @@ public struct WebPushSettings: Equatable, Sendable {
 }
 
 extension WebPushSettings {
+    /// Why no push may go where a subscription leads, and the remedy.
+    func objection(to subscription: String) -> String {
+        guard let host = HTTPOrigin.split(subscription)?.0.host else { return "is not an https URL with a host" }
+        let shown = host.prefix(80)
+        if PrivateAddress.isPrivate(host: host), !allowsPrivateAddresses {
+            return "\(shown) is a private address; a push service of your own needs webpush_allow_local = 1"
+        }
+        guard !allows(host: host) else { return "is a URL of more than 2048 bytes, or with bytes that none has" }
+        return
+            "\(shown) is not in webpush_hosts, so no push may go there; add it if it is a push service that you trust"
+    }
+
     /// Takes the operator's list of hosts and whether it may lead into private networks.
     public init(_ settings: Settings) {
         self.init(
