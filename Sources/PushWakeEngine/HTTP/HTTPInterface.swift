@@ -249,11 +249,17 @@ final class HTTPInterface {
         return answer
     }
 
+    private func health(method: String) -> HTTPEndpoint {
+        HTTPEndpoint(method: method, path: "/healthz", audience: .everybody) { [core] call in
+            call.answer(HealthReport(core).answer)
+        }
+    }
+
     private var endpoints: [HTTPEndpoint] {
         [
-            HTTPEndpoint(method: "GET", path: "/healthz", audience: .everybody) { [core] call in
-                call.answer(HealthReport(core).answer)
-            },
+            health(method: "GET"),
+            // HAProxy asks with OPTIONS where nobody has told it otherwise.
+            health(method: "OPTIONS"),
             HTTPEndpoint(method: "GET", path: "/metrics", audience: .operators) { [weak self, core] call in
                 guard let self else { return }
                 call.answer(MetricsReport(core, self).answer)

@@ -36,6 +36,14 @@ def test_health_is_told_to_everybody(make_engine, tmp_path, tls, version):
     assert head.status == 200 and head.body == "" and int(head.header("content-length")) > 10
 
 
+@pytest.mark.parametrize("request_line", ["OPTIONS /healthz HTTP/1.0\r\n\r\n", "OPTIONS /healthz HTTP/1.1\r\nhost: a\r\n\r\n"])
+def test_health_is_told_to_haproxy_as_it_asks_by_default(make_engine, tmp_path, request_line):
+    """`option httpchk /healthz`, and the same with `http-check send ver HTTP/1.1 hdr host a`."""
+    engine, client = listen(make_engine, tmp_path)
+    assert client.say(request_line, end=True).startswith("HTTP/1.1 200 ")
+    assert client.say(request_line.replace("healthz", "metrics"), end=True).startswith("HTTP/1.1 405 ")
+
+
 def test_a_provider_that_cannot_be_reached_shows(make_engine, tmp_path, simulator):
     engine, client = listen(make_engine, tmp_path, **simulator.settings() | {"fcm_url": "https://127.0.0.1:9"})
     health = wait_until("the providers were tried", lambda: (

@@ -12,7 +12,7 @@ from peers.http_client import listen
 from servers import ROOT
 
 SPEC = yaml.safe_load((ROOT / "docs" / "openapi.yaml").read_text())
-METHODS = ("get", "post", "delete")
+METHODS = ("get", "post", "delete", "options")
 OPERATIONS = [(path, method) for path, item in SPEC["paths"].items() for method in METHODS if method in item]
 
 
