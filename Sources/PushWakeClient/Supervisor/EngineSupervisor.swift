@@ -241,8 +241,6 @@ public final class EngineSupervisor {
 
     /// A push has ended; verbs that come of it are in the same message.
     private func report(_ result: PushResult, _ message: MessageReader) {
-        // An engine of our own leaves this line to us; another one has a log of its own.
-        if isSupervised && result.outcome == .accepted { log(.info, result.logLine) }
         onResult(result)
         onVerbs(message)
     }

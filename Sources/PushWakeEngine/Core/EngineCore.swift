@@ -81,17 +81,14 @@ final class EngineCore {
     var writer = MessageWriter()
     /// Of the clock, where nodes share the store.
     var lastJump: WallClock.Jump?
-    private let isSupervised: Bool
     /// Reads all again that can be read again, and says what came of it.
     var onReload: (() -> [ReloadNote])?
 
     init(
         settings: Settings, store: any BindingStore, shared: (any SharedStore)? = nil, delivery: Delivery,
-        log: EngineLog,
-        isSupervised: Bool = false
+        log: EngineLog
     ) {
         self.settings = settings
-        self.isSupervised = isSupervised
         self.store = store
         self.shared = shared
         self.delivery = delivery
@@ -198,15 +195,12 @@ final class EngineCore {
         peer.send(writer.bytes)
     }
 
-    /// A failed push is worth a warning, unless there are too many of them.
+    /// What was taken is of interest to nobody who does not look for it; of what failed a part is shown when it is much.
     private func level(of result: PushResult) -> LogLevel {
-        guard result.outcome != .accepted else { return .info }
-        switch failureLines.admit(result.provider, result.outcome, now: delivery.loop.now) {
-        case .leaveOut: return .debug
-        case .write(let leftOut):
-            if leftOut > 0 { log(.warning, FailureLines.summary(result.provider, result.outcome, leftOut)) }
-            return .warning
-        }
+        guard result.outcome != .accepted else { return .debug }
+        let (level, leftOut) = failureLines.admit(result.provider, result.outcome, now: delivery.loop.now)
+        if leftOut > 0 { log(.info, FailureLines.summary(result.provider, result.outcome, leftOut)) }
+        return level
     }
 
     /// A binding could not be stored. A full disk refuses those of thousands of phones.
@@ -239,17 +233,14 @@ final class EngineCore {
 
     /// Says how many failures had no line, once their storm is over.
     func reportLeftOut(now: Int64) {
-        for line in failureLines.summaries(now: now) { log(.warning, line) }
+        for line in failureLines.summaries(now: now) { log(.info, line) }
     }
 
     /// Reports the end of a push to the log, the counters and everybody who asked; `detail` is for the log.
     func report(_ result: PushResult, detail: String = "") {
         statistics.count(result)
         if result.httpStatus > 0 { times.countAnswer(result.provider, microseconds: result.microseconds) }
-        // The supervisor, which hears of it anyway, writes the line of a push that was taken: one thing less to wake it.
-        if !isSupervised || result.outcome != .accepted || subscribers.isEmpty {
-            log(level(of: result), detail.isEmpty ? result.logLine : "\(result.logLine) (\(detail))")
-        }
+        log(level(of: result), detail.isEmpty ? result.logLine : "\(result.logLine) (\(detail))")
         guard !subscribers.isEmpty else { return }
         writer.begin(.result, id: 0)
         result.encode(into: &writer)

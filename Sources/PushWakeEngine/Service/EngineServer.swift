@@ -72,7 +72,7 @@ public final class EngineServer {
         shared = try Self.openShared(settings, loop, log)
         core = EngineCore(
             settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, shared: shared,
-            delivery: delivery, log: log, isSupervised: isSupervised)
+            delivery: delivery, log: log)
         if settings.storeChoice == .sqlite {
             core.storeFile = StoreFile(settings.text(.storePath))
             clockFile = ClockFile(storePath: settings.text(.storePath))

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeClient
 internal import PushWakeCore
 
 /// Which failed pushes get a line of their own in the log: all of them on a good day. In a storm the log gets a part
 /// and the number of the rest; counters, results and `log_level=debug` still have each.
+///
+/// Lines are of level info: a phone whose app is gone is nothing to mend. What is misconfigured is, so that one line a minute
+/// stands where the log shows warnings alone.
 struct FailureLines {
-    /// Lines of one kind in a period.
-    static let most = 50
-    /// Milliseconds.
-    static let period: Int64 = 10_000
+    /// Lines of one kind in a second.
+    static let most = 5
 
     private struct Kind: Hashable {
         let provider: Provider
@@ -16,11 +18,18 @@ struct FailureLines {
     }
 
     private var budgets: [Kind: LineBudget] = [:]
+    private var warnings: [Provider: LineBudget] = [:]
 
-    /// What to do with the line of a push; `now` in milliseconds.
-    mutating func admit(_ provider: Provider, _ outcome: Outcome, now: Int64) -> LineBudget.Admission {
-        budgets[Kind(provider: provider, outcome: outcome), default: LineBudget(most: Self.most, period: Self.period)]
-            .admit(now: now)
+    /// The level of a push's line, and how many of its kind were left out since the last one; `now` in milliseconds.
+    mutating func admit(_ provider: Provider, _ outcome: Outcome, now: Int64) -> (level: LogLevel, leftOut: Int) {
+        let kind = Kind(provider: provider, outcome: outcome)
+        guard
+            case .write(let leftOut) = budgets[kind, default: LineBudget(most: Self.most, period: 1000)].admit(now: now)
+        else { return (.debug, 0) }
+        guard outcome == .misconfigured,
+            case .write = warnings[provider, default: LineBudget(most: 1, period: 60_000)].admit(now: now)
+        else { return (.info, leftOut) }
+        return (.warning, leftOut)
     }
 
     /// What was left out in periods that are over, a line each.
