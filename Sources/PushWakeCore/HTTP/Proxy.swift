@@ -37,6 +37,13 @@ public struct ProxyAddress: Equatable, Sendable {
         self.credentials = credentials
     }
 
+    /// What an address begins with that names a proxy of another kind, in lower case: `https`, `socks5`; nil when it does not.
+    public static func unsupportedScheme(of text: String) -> String? {
+        guard let end = text.firstRange(of: "://")?.lowerBound else { return nil }
+        let scheme = text[..<end].lowercased()
+        return scheme == "https" || scheme.hasPrefix("socks") && scheme.utf8.count <= 8 ? scheme : nil
+    }
+
     /// The value of `proxy-authorization` for `user:password` (RFC 7617).
     public static func authorization(_ credentials: String) -> String { "Basic " + Base64.encode(credentials.utf8) }
 }

@@ -93,7 +93,9 @@ public struct Settings: Equatable, Sendable {
             return value
         case .proxy:
             guard value.isEmpty || ProxyAddress(value) != nil else {
-                throw refuse("write host:port or http://user:password@host:port")
+                let scheme = ProxyAddress.unsupportedScheme(of: value)
+                let lead = scheme.map { "\($0) proxies are not supported; name an HTTP proxy: " } ?? ""
+                throw refuse("\(lead)write host:port or http://user:password@host:port")
             }
             return value
         case .integer(let range):

@@ -270,7 +270,7 @@ public enum SettingsTable {
         case .caFile:
             .init(
                 "ca_file", .path, "",
-                "PEM file with the authorities that must have signed the certificates of providers. Empty: those of the system."
+                "PEM file with the certificates that providers are verified with: of roots, of intermediates, or of a server itself. Empty: the authorities of the system."
             )
         case .connectTimeout:
             .init(
@@ -293,7 +293,7 @@ public enum SettingsTable {
         case .httpProxy:
             .init(
                 "http_proxy", .proxy, "",
-                "HTTP proxy that all providers are reached through (CONNECT): host:port, or http://user:password@host:port. Empty: none."
+                "HTTP proxy that all providers are reached through (CONNECT): host:port, or http://user:password@host:port; TLS to the proxy and SOCKS are not supported. Empty: none."
             )
         case .httpProxyAuth:
             .init(
@@ -342,7 +342,7 @@ public enum SettingsTable {
         case .apnsTopic:
             .init(
                 "apns_topic", .text, "",
-                "Topic of every push. Empty or set: the bundle id that the phone sent, with .voip for calls to a PushKit token; packagename: never with .voip; null: none, for a certificate with one topic."
+                "Topic of every push. Empty or set: the bundle id that the phone sent, with .voip for calls to a PushKit token; packagename: never with .voip; null: none, for a certificate with one topic; Apple refuses it with a .p8 key."
             )
         case .apnsPushType:
             .init(
@@ -406,7 +406,8 @@ public enum SettingsTable {
         case .vapidSubject:
             .init(
                 "vapid_subject", .text, "",
-                "mailto: or https: URI under which a push service can reach you; Web Push needs it.")
+                "mailto: or https: URI under which a push service can reach you, with your own domain; Web Push needs it."
+            )
         case .webPushHosts:
             .init(
                 "webpush_hosts", .text,

@@ -88,6 +88,7 @@ public struct SettingsInspection {
             )
         }
         let path = settings.text(.apnsKey)
+        inspectTopic(isSet: !path.isEmpty || !settings.text(.apnsCert).isEmpty, hasKey: !path.isEmpty)
         guard !path.isEmpty else {
             if settings.isChanged(.apnsKeyID) || settings.isChanged(.apnsTeamID) {
                 add(.error, .apnsKey, "a key id or team id is set but no key; set apns_key to Apple's .p8 file")
@@ -136,6 +137,23 @@ public struct SettingsInspection {
             _ = try APNsKeyFile.read(path)
         } catch {
             add(.warning, .apnsKey, error.message)
+        }
+    }
+
+    /// What Mizutech's server has of topics is for a certificate of one app.
+    private mutating func inspectTopic(isSet: Bool, hasKey: Bool) {
+        switch APNsTopic(setting: settings.text(.apnsTopic)) {
+        case .omitted where hasKey:
+            add(
+                .warning, .apnsTopic,
+                "null sends no topic, and Apple refuses each push with a .p8 key that has none (MissingTopic); leave apns_topic empty"
+            )
+        case .package where isSet:
+            add(
+                .warning, .apnsTopic,
+                "packagename leaves .voip out, and Apple refuses each call to a PushKit token without it (DeviceTokenNotForTopic); leave apns_topic empty"
+            )
+        case .automatic, .omitted, .package, .fixed: break
         }
     }
 
@@ -206,16 +224,11 @@ public struct SettingsInspection {
             }
             return
         }
-        if !["mailto:", "https:"].contains(where: { subject.hasPrefix($0) && subject.count > $0.count }) {
+        if VAPIDSubject(subject) == nil {
+            let shown = subject.isEmpty ? "is empty" : "\"\(subject.prefix(80))\" is not a contact on the Internet"
             add(
                 .error, .vapidSubject,
-                "push services want to know who sends; set mailto:you@example.com or an https: URI")
-        }
-        // Apple refuses a token with such a subject as BadJwtToken, and takes all others.
-        if subject.contains(where: { $0 == " " || $0 == "<" || $0 == ">" }) {
-            add(
-                .warning, .vapidSubject,
-                "\"\(subject.prefix(80))\" is no URI, and Apple refuses it; write mailto:you@example.com, without spaces and angle brackets"
+                "\(shown), and Apple refuses it; write mailto:you@example.com or https://example.com/, with your own domain"
             )
         }
         let isHost = { (host: String) in

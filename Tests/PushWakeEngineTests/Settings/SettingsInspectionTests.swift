@@ -32,12 +32,13 @@ import Testing
         ([("secret_key_file", "/nonexistent")], "secret_key_file", .warning, "openssl rand -hex 32"),
         ([("secret_key_file", "/etc/hostname")], "secret_key_file", .warning, "64 hex digits"),
         (
-            [("vapid_key", "/nonexistent"), ("vapid_subject", "mailto: a@example.com")], "vapid_subject", .warning,
-            "write mailto:you@example.com, without spaces"
+            [("vapid_key", "/nonexistent"), ("vapid_subject", "mailto: a@example.com")], "vapid_subject", .error,
+            "write mailto:you@example.com"
         ),
+        ([("apns_key", "/nonexistent"), ("apns_topic", "null")], "apns_topic", .warning, "leave apns_topic empty"),
         (
-            [("vapid_key", "/nonexistent"), ("vapid_subject", "mailto:<a@example.com>")], "vapid_subject", .warning,
-            "angle brackets"
+            [("apns_cert", "/nonexistent"), ("apns_topic", "packagename")], "apns_topic", .warning,
+            "leave apns_topic empty"
         ),
         ([("apns_topic", "com.example phone")], "apns_topic", .error, "write a bundle id"),
         (
@@ -68,6 +69,9 @@ import Testing
         for topic in ["", "set", "null", "packagename", "com.example.phone"] {
             #expect(try inspect([("apns_topic", topic)]).isEmpty)
         }
+        // A certificate with one topic needs none.
+        let certified = try inspect([("apns_cert", "/nonexistent"), ("apns_topic", "null")])
+        #expect(certified.map(\.setting) == ["apns_cert"])
         let ids = try inspect([("apns_key", "/AuthKey_ABC123DEFG.p8"), ("apns_team_id", "DEF123GHIJ")])
         #expect(ids.map(\.setting) == ["apns_key"])
     }

@@ -41,6 +41,14 @@ MISTAKES = {
     "registrations are a text": ({"upper_path": "@here@/notes.txt"}, "upper_path", "is not an SQLite database"),
     "registrations are a directory": ({"upper_path": "@here@"}, "upper_path", "is a directory; set it to a file in there"),
     "registrations without a directory": ({"upper_path": "/nonexistent/pushwake/u.db"}, "upper_path", "/nonexistent/pushwake is missing"),
+    "no topic with a key": ({"apns_topic": "null"}, "apns_topic", "MissingTopic"),
+    "a topic without its ending": ({"apns_topic": "packagename"}, "apns_topic", "DeviceTokenNotForTopic"),
+    "a proxy over TLS": ({"http_proxy": "https://proxy.example.com:3128"}, "http_proxy", "https proxies are not supported"),
+    "a SOCKS proxy": ({"http_proxy": "socks5://127.0.0.1:1080"}, "http_proxy", "socks5 proxies are not supported"),
+    "a sender at this machine": ({"vapid_key": "@vapid_key@", "vapid_subject": "mailto:ops@localhost"}, "vapid_subject", "with your own domain"),
+    "a sender's page at this machine": ({"vapid_key": "@vapid_key@", "vapid_subject": "https://localhost"}, "vapid_subject", "with your own domain"),
+    "a sender without a domain": ({"vapid_key": "@vapid_key@", "vapid_subject": "mailto:ops"}, "vapid_subject", "with your own domain"),
+    "a sender at an address": ({"vapid_key": "@vapid_key@", "vapid_subject": "mailto:ops@192.0.2.1"}, "vapid_subject", "with your own domain"),
     "keyword": ({"template_dir": "@here@/templates"}, "template_dir", "fcm.json:1:51: <from-usr> is not a keyword and goes out as it stands; did you mean <from-user>?"),
 }  # fmt: skip
 
@@ -61,7 +69,8 @@ def settings(tmp_path, simulator):
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen()
-    known = {"@here@": tmp_path, "@fcm_key@": made["fcm_key"], "@port@": listener.getsockname()[1], "@key_id@": made["apns_key_id"]}
+    known = {"@here@": tmp_path, "@fcm_key@": made["fcm_key"],
+             "@vapid_key@": simulator.directory / "files" / "vapid.pem", "@port@": listener.getsockname()[1], "@key_id@": made["apns_key_id"]}
 
     def write(changes):
         rows = {"engine_socket": tmp_path / "engine.sock", "store_path": tmp_path / "b.db", **made, **changes}
