@@ -45,9 +45,12 @@
 #include <unistd.h>
 
 static inline int clinux_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
-static inline int clinux_addclosefrom(posix_spawn_file_actions_t *actions, int fd)
+/* All from this one on; a kernel before 5.9 is asked for one at a time. */
+static inline void clinux_close_from(int first)
 {
-    return posix_spawn_file_actions_addclosefrom_np(actions, fd);
+    struct rlimit limit;
+    if (syscall(SYS_close_range, first, ~0U, 0) == 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    for (rlim_t fd = (rlim_t)first; fd < limit.rlim_cur; fd++) (void)close((int)fd);
 }
 
 /* errno is a macro; the socket calls take a transparent union under _GNU_SOURCE. */

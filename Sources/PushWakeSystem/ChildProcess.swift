@@ -62,9 +62,10 @@ public final class ChildProcess {
         return ChildProcess(pid: pid, input: input.write, error: output.read)
     }
 
-    /// Leaves behind what exec lets a child inherit: the priority of a PBX, real-time or not, and its umask. For the
-    /// child to call before it has threads.
+    /// Leaves behind what exec lets a child inherit: descriptors (C libraries before glibc 2.34 cannot close them on the
+    /// way), the priority of a PBX, real-time or not, and its umask. For the child to call before it has threads and files.
     public static func leaveInheritance() {
+        clinux_close_from(3)
         clinux_ordinary_priority()
         _ = umask(0o027)
     }
@@ -205,7 +206,6 @@ public final class ChildProcess {
         posix_spawn_file_actions_adddup2(&actions, input, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, error, 2)
-        _ = clinux_addclosefrom(&actions, 3)
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
