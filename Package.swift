@@ -22,9 +22,15 @@ let safe: [SwiftSetting] = lean + [.strictMemorySafety()]
 // builds because a target's linker settings follow it into the test bundle.
 // lld: gold leaves local Swift names in the table of exported symbols.
 let isDistribution = Context.environment["PUSHWAKE_DIST"] != nil
+/// What scripts/make/version.sh says; a build by hand has none.
+let version = Context.environment["PUSHWAKE_VERSION"] ?? "unversioned"
 /// For scripts/bench/function_order.py and profilers.
 let keepsSymbols = Context.environment["PUSHWAKE_SYMBOLS"] != nil
 let strip = keepsSymbols ? [] : ["-Xlinker", "-s"]
+/// For scripts/make/sbom.py: which archives were linked, and how much of each.
+func linked(_ name: String) -> [String] {
+    ["-Xlinker", "--print-archive-stats=\(Context.packageDirectory)/.build/dist/\(name).archives"]
+}
 // Packed, a relative relocation takes a bit where it took 24 bytes.
 let packed = ["-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"]
 let libraryLinking: [LinkerSetting] =
@@ -45,7 +51,7 @@ let libraryLinking: [LinkerSetting] =
                 "-Xclang-linker", "-nodefaultlibs",
                 "-Xlinker", "-lstdc++", "-Xlinker", "-lm", "-Xlinker", "-l:libgcc_s.so.1", "-Xlinker", "-lgcc",
                 "-Xlinker", "-l:libc.so.6", "-Xlinker", "-l:libc_nonshared.a",
-            ] + packed + strip)
+            ] + linked("libpushwake") + packed + strip)
     ] : []
 let executableLinking: [LinkerSetting] =
     isDistribution
@@ -53,7 +59,7 @@ let executableLinking: [LinkerSetting] =
         // Nobody loads the program: it exports nothing.
         .unsafeFlags(
             ["-static-stdlib", "-use-ld=lld", "-Xlinker", "--gc-sections", "-Xlinker", "--no-export-dynamic"]
-                + packed + strip)
+                + linked("pushwake") + packed + strip)
     ] : []
 
 let package = Package(
@@ -63,7 +69,8 @@ let package = Package(
         .executable(name: "pushwake", targets: ["pushwake"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
+        // Exactly: two builds of one commit are the same.
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2")
     ],
     targets: [
         .systemLibrary(name: "COpenSSL", path: "Sources/COpenSSL"),
@@ -76,12 +83,14 @@ let package = Package(
             name: "CPushWake", path: ".",
             exclude: [
                 "Benchmarks", "Fuzz", "Tests", "docs", "kamailio-glue", "asterisk-glue", "Makefile", "README.md",
-                "LICENSE", "CONTRIBUTING.md",
+                "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
             ],
             sources: ["Sources/CPushWake/layout.c"], publicHeadersPath: "include"),
+        .target(name: "CRelease", cSettings: [.define("PUSHWAKE_VERSION", to: "\"\(version)\"")]),
         .target(name: "PushWakeBytes", swiftSettings: safe),
         .target(name: "PushWakeCore", dependencies: ["PushWakeBytes"], swiftSettings: safe),
-        .target(name: "PushWakeSystem", dependencies: ["PushWakeCore", "CLinux"], swiftSettings: lean),
+        .target(
+            name: "PushWakeSystem", dependencies: ["PushWakeCore", "CLinux", "CRelease"], swiftSettings: lean),
         .target(
             name: "PushWakeTransport",
             dependencies: ["PushWakeCore", "PushWakeSystem", "COpenSSL", "CNGHTTP2", "CJansson", "CLinux"],
@@ -102,7 +111,9 @@ let package = Package(
             swiftSettings: safe),
         .target(
             name: "PushWakeABI",
-            dependencies: ["CPushWake", "PushWakeCore", "PushWakeSystem", "PushWakeClient", "PushWakeEngine"],
+            dependencies: [
+                "CPushWake", "CRelease", "PushWakeCore", "PushWakeSystem", "PushWakeClient", "PushWakeEngine",
+            ],
             exclude: ["functions.order"], swiftSettings: lean, linkerSettings: libraryLinking),
         .target(
             name: "PushWakeSimulator",

@@ -3,6 +3,7 @@
 // Versions, names, and the settings as a host fills them in.
 
 public import CPushWake
+internal import CRelease
 internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeEngine
@@ -11,7 +12,7 @@ internal import PushWakeEngine
 public func pushwake_abi_version() -> CInt { PUSHWAKE_ABI_VERSION }
 
 @_cdecl("pushwake_version") @implementation
-public func pushwake_version() -> UnsafePointer<CChar>! { staticText(Release.version) }
+public func pushwake_version() -> UnsafePointer<CChar>! { crelease_version() }
 
 @_cdecl("pushwake_status_name") @implementation
 public func pushwake_status_name(_ status: CInt) -> UnsafePointer<CChar>! {

@@ -10,7 +10,7 @@ struct PushWakeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pushwake",
         abstract: "Wakes sleeping phones for SIP servers.",
-        version: Release.version.description,
+        version: Release.version,
         subcommands: [
             EngineCommand.self, SimulateCommand.self, ParseCommand.self, LoadCommand.self, SendCommand.self,
             ExplainCommand.self,

@@ -5,17 +5,18 @@
 All of their text is the program's own: what its argument parser knows of itself, and its table of settings.
 
 usage: scripts/docs/manpages.py PROGRAM DIRECTORY
+
+SOURCE_DATE_EPOCH is the date of the pages.
 """
 
 import datetime
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
 
-# Whose newest date is the date of the pages.
-CHANGELOG = pathlib.Path(__file__).resolve().parents[2] / "debian" / "changelog"
 SOCKET = ("/run/pushwake/engine.sock", "Socket between the engine and who asks it, unless engine_socket says otherwise.")
 SETTINGS = ("/etc/pushwake/pushwake.conf", "Settings of an engine that systemd runs (pushwake.service).")
 EXITS = [("0", "Done."), ("1", "What was asked for failed."), ("2", "Wrong usage, or a file that cannot be read.")]
@@ -229,7 +230,6 @@ def settings_page(table, release, directory):
 def main():
     if len(sys.argv) != 3:
         sys.exit("usage: manpages.py PROGRAM DIRECTORY")
-    changed = re.search(r"^ -- .*>  \w+, (.*) \d\d:", CHANGELOG.read_text(), re.M)[1]
     program, directory = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
 
     def said(*words):
@@ -237,7 +237,7 @@ def main():
 
     directory.mkdir(parents=True, exist_ok=True)
     root = json.loads(said("--experimental-dump-help"))["command"]
-    release = said("--version").strip(), datetime.datetime.strptime(changed, "%d %b %Y").date()
+    release = said("--version").strip(), datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc).date()
     commands = own(root)
     main_page(root, commands, release, directory)
     for command in commands:

@@ -26,6 +26,8 @@ public struct StatusPage: Sendable {
     public static let policy =
         "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+    /// Which release writes it.
+    public let release: String
     /// Which user or Call-ID is asked for; empty for the overview.
     public var query = ""
     public var services: [PushService] = []
@@ -40,8 +42,11 @@ public struct StatusPage: Sendable {
     /// Monotonic milliseconds.
     private let now: Int64
 
-    /// Begins at `now`, monotonic milliseconds.
-    public init(now: Int64) { self.now = now }
+    /// Begins at `now`, monotonic milliseconds; written by `release`.
+    public init(now: Int64, release: String) {
+        self.now = now
+        self.release = release
+    }
 
     /// The whole document.
     public var html: String {
@@ -58,7 +63,9 @@ public struct StatusPage: Sendable {
         html.attribute("value", query)
         html.markup("><button>Search</button></form></header><main id=\"main\" tabindex=\"-1\">")
         if query.isEmpty { writeOverview(&html) } else { writeFindings(&html) }
-        html.markup("</main><footer><p role=\"status\" id=\"live\"></p><noscript><p>")
+        html.markup("</main><footer>")
+        html.element("p", "PushWake \(release)")
+        html.markup("<p role=\"status\" id=\"live\"></p><noscript><p>")
         html.search("Look again", linkedTo: query)
         html.markup("</p></noscript></footer></body></html>\n")
         return html.text

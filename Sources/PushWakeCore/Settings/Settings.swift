@@ -348,9 +348,3 @@ extension Settings {
     /// Phones belong to SIP servers behind this one.
     public var isGateway: Bool { !text(.upperServers).isEmpty || !text(.secretKeyFile).isEmpty }
 }
-
-/// The release these sources are.
-public enum Release {
-    /// Semantic version.
-    public static let version: StaticString = "0.1.0"
-}

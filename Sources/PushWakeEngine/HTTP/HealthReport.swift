@@ -57,7 +57,7 @@ struct HealthReport {
             writer.name("status")
             writer.string(!isStoreUsable ? "failing" : isFine ? "ok" : "degraded")
             writer.name("version")
-            writer.string(Release.version.description)
+            writer.string(Release.version)
             writer.name("store")
             writer.string(isStoreUsable ? "ok" : "failing")
             writer.name("load_level")

@@ -33,7 +33,7 @@ struct MetricsReport {
 
     private mutating func writeEngine() {
         text.family("pushwake_info", .gauge, "The release of the engine; always 1.")
-        text.sample("pushwake_info", 1, [("version", Release.version.description)])
+        text.sample("pushwake_info", 1, [("version", Release.version)])
         let up = SystemClock.monotonicMilliseconds() - core.startedAt
         text.single(
             "pushwake_start_time_seconds", .gauge, SystemClock.wallSeconds() - up / 1000,

@@ -26,7 +26,7 @@ struct PageEndpoints {
     }
 
     private func answer(_ call: HTTPCall) {
-        var page = StatusPage(now: SystemClock.monotonicMilliseconds())
+        var page = StatusPage(now: SystemClock.monotonicMilliseconds(), release: Release.version)
         page.query = Self.query(of: call.request)
         guard !page.query.isEmpty else {
             fillOverview(&page)

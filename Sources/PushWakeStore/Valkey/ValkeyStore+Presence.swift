@@ -102,7 +102,7 @@ struct Presence: Equatable {
     init(startedAt: Int64) {
         self.startedAt = startedAt
         identity = String(UInt64.random(in: 0...UInt64.max), radix: 16)
-        version = "\(Release.version)"
+        version = Release.version
     }
 
     init(_ text: String) {

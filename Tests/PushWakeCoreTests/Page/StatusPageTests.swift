@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `lets nothing that comes from outside become markup`() {
-        var page = StatusPage(now: 9000)
+        var page = StatusPage(now: 9000, release: "0.1.0")
         page.traces = [trace(evil, from: evil)]
         var other = page
         other.query = evil
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func `cuts a long name where it is shown and not where it leads`() {
-        var page = StatusPage(now: 9000)
+        var page = StatusPage(now: 9000, release: "0.1.0")
         let long = String(repeating: "a", count: 200)
         page.traces = [trace(long)]
         #expect(page.html.contains("href=\"/?q=\(long)\"") && !page.html.contains(">\(long)<"))
@@ -61,29 +61,33 @@ import Testing
     }
 
     @Test func `names a caller only where there is one`() {
-        var page = StatusPage(now: 9000)
+        var page = StatusPage(now: 9000, release: "0.1.0")
         page.traces = [trace(from: "")]
         #expect(!page.html.contains(" from "))
         page.query = "bob"
         #expect(!page.html.contains("From "))
     }
 
+    @Test func `says which release writes it`() {
+        #expect(StatusPage(now: 0, release: "0.1.0+37.gabc1234").html.contains("<p>PushWake 0.1.0+37.gabc1234</p>"))
+    }
+
     @Test func `shows a number of phones only where somebody counts them`() {
-        var page = StatusPage(now: 0)
+        var page = StatusPage(now: 0, release: "0.1.0")
         #expect(!page.html.contains("phones that can be woken") && page.html.contains("load level"))
         page.bindings = 7
         #expect(page.html.contains("<b>7</b> phones that can be woken"))
     }
 
     @Test func `works without anything to show`() {
-        var page = StatusPage(now: 0)
+        var page = StatusPage(now: 0, release: "0.1.0")
         #expect(page.html.contains("There was none since the engine started"))
         page.query = "nobody"
         #expect(page.html.contains("Nothing found"))
     }
 
     @Test func `has nothing that the policy forbids`() {
-        var page = StatusPage(now: 9000)
+        var page = StatusPage(now: 9000, release: "0.1.0")
         page.query = "bob"
         page.traces = [trace()]
         for forbidden in [" style=", " onclick", " onload", "http://", "javascript:"] {
@@ -95,7 +99,7 @@ import Testing
     @Test func `has a trace of many lines within bounds`() {
         var long = trace()
         for number in 0..<200 { long.append(.progressed(device: number % 300, leg: number, status: 183), now: 5000) }
-        var page = StatusPage(now: 9000)
+        var page = StatusPage(now: 9000, release: "0.1.0")
         page.query = "bob"
         page.traces = Array(repeating: long, count: 5)
         #expect(page.html.utf8.count < 400_000)
