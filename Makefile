@@ -6,38 +6,28 @@ DESTDIR ?=
 PYTHON  ?= /usr/bin/python3
 SWIFT   ?= swift
 
-LIBDIR            ?= $(PREFIX)/lib
-RUN_AS            ?= kamailio
-KAMAILIO_MODULES  ?= /usr/lib/$(shell gcc -print-multiarch)/kamailio/modules
+# Empty: as scripts/make/install.sh chooses.
+LIBDIR           ?=
+RUN_AS           ?=
+KAMAILIO_MODULES ?=
 
 # A chroot takes root.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 
-# What the engine writes to, and its mode; the store stays when PushWake is uninstalled. Others may pass to a socket
-# that lets them (engine_socket_group).
-STATE := 0751:/run/pushwake 0750:/var/lib/pushwake
-
 # What test-packages installs into.
 SUITES ?= bookworm trixie
 
-DIST  := .build/dist
 STAGE := .build/stage
 
 # 1: what Swift makes is in $(STAGE) already, made on a host that has Swift.
 PREBUILT ?=
 SETUP    := scripts/make/setup.sh $(if $(PREBUILT),--prebuilt)
 
-# -static-stdlib has to reach the compiler too: it chooses which Foundation the executable links.
-# Exclusive access is checked in debug builds and by the tests; the check per access costs the hot path 3 %.
-# All that calls a function is linked with it: the linker may leave out what nobody calls, and order the rest, function by function.
-CLOSED  := $(foreach flag,-internalize-at-link -function-sections,-Xswiftc -Xfrontend -Xswiftc $(flag))
-RELEASE := -c release --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -enforce-exclusivity=unchecked $(CLOSED) --scratch-path $(DIST)
-
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test unmoved build build-swift build-kamailio build-asterisk build-tests deb test-packages demo test test-unit test-sockets \
-    setup-demo test-abi test-e2e e2e-together e2e-alone suites-alone test-kamailio kamailio-trixie kamailio-sid stores-trixie \
-    test-phones test-asterisk asterisk-together asterisk-alone test-docs demo-asterisk demo-gateway demo-nodes docs \
-    install install-common install-kamailio uninstall bench proof load function-order fuzz format lint clean
+.PHONY: help setup setup-test build build-swift build-kamailio build-asterisk build-tests deb tarball repository release test-packages \
+    demo test test-unit test-sockets setup-demo test-abi test-arm64 test-e2e e2e-together e2e-alone suites-alone test-kamailio \
+    kamailio-trixie kamailio-sid stores-trixie test-phones test-asterisk asterisk-together asterisk-alone test-docs demo-asterisk \
+    demo-gateway demo-nodes docs install install-common uninstall bench proof load function-order fuzz format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -51,40 +41,13 @@ setup-demo: ## install what building and the demos need
 setup-test: ## install what building and testing need
 	@$(SETUP) --test
 
-# Swift's caches hold absolute paths: in a tree that was moved or copied they end in "missing required module".
-unmoved:
-	@for plan in $(DIST)/release.yaml .build/debug.yaml; do \
-	    if [ -f $$plan ] && ! grep -qF "$(CURDIR)/" $$plan; then \
-	        echo "this tree was moved or copied: building anew"; rm -rf .build; \
-	    fi; \
-	done
-
 build: setup ## release build into .build/stage: library, program, Kamailio's module
 	@$(MAKE) --no-print-directory build-swift
 	@$(MAKE) --no-print-directory build-kamailio
 
 # These three install nothing: for hosts that have all it takes, and for packages.
-ifeq ($(PREBUILT),)
-build-swift: unmoved ## library and program alone
-	PUSHWAKE_DIST=1 $(SWIFT) build $(RELEASE) --product PushWakeABI
-	PUSHWAKE_DIST=1 $(SWIFT) build $(RELEASE) --product pushwake
-	@mkdir -p $(STAGE)/bin $(STAGE)/lib/kamailio $(STAGE)/include
-	@install -m 755 $(DIST)/release/pushwake $(STAGE)/bin/pushwake
-	@install -m 644 $(DIST)/release/libPushWakeABI.so $(STAGE)/lib/libpushwake.so.1
-	@ln -sf libpushwake.so.1 $(STAGE)/lib/libpushwake.so
-	@install -m 644 include/pushwake.h $(STAGE)/include/pushwake.h
-	@$(PYTHON) scripts/docs/manpages.py $(STAGE)/bin/pushwake $(STAGE)/man
-	@mkdir -p $(STAGE)/completions
-	@for shell in bash zsh fish; do \
-	    $(STAGE)/bin/pushwake --generate-completion-script $$shell > $(STAGE)/completions/$$shell || exit 1; \
-	done
-	@sed -i '1{/^#!/d}' $(STAGE)/completions/bash
-else
-build-swift:
-	@for file in bin/pushwake lib/libpushwake.so.1 man/pushwake.1 completions/bash; do \
-	    [ -e $(STAGE)/$$file ] || { echo "PREBUILT: $(STAGE)/$$file is missing; run make build where Swift is, and copy $(STAGE)"; exit 1; }; \
-	done
-endif
+build-swift: ## library and program alone
+	@SWIFT="$(SWIFT)" PYTHON="$(PYTHON)" PREBUILT="$(PREBUILT)" scripts/make/build-swift.sh
 
 function-order: ## write anew in which order the library's functions stand (needs setup-test; then build again)
 	@scripts/make/setup.sh --bench
@@ -92,7 +55,7 @@ function-order: ## write anew in which order the library's functions stand (need
 	@PUSHWAKE_SYMBOLS=1 $(MAKE) --no-print-directory build
 	$(PYTHON) scripts/bench/function_order.py $(STAGE)/lib/libpushwake.so.1 > .build/functions.order
 	@mv .build/functions.order Sources/PushWakeABI/functions.order
-	@rm -f $(DIST)/release/libPushWakeABI.so
+	@rm -f .build/dist/release/libPushWakeABI.so $(STAGE)/release
 
 build-kamailio: ## Kamailio's module alone (needs build-swift)
 	@mkdir -p $(STAGE)/lib/kamailio
@@ -126,9 +89,10 @@ demo-gateway: setup-demo build ## a phone registered through a gateway rings beh
 SIDE_BY_SIDE := MAKE="$(MAKE)" $(PYTHON) scripts/make/side_by_side.py
 
 test: setup-test build build-tests ## everything: unit tests, ABI checks, end to end
-	@$(SIDE_BY_SIDE) $(TOGETHER) test-unit test-docs -- test-abi $(ALONE)
+	@$(SIDE_BY_SIDE) $(TOGETHER) test-unit test-docs -- test-abi test-arm64 $(ALONE)
 
-build-tests: unmoved
+build-tests:
+	@scripts/make/unmoved.sh debug
 	$(SWIFT) build --build-tests
 
 # Much of what is tested waits for sockets and timers, which may be late beside others. What fails beside others, and what
@@ -248,10 +212,26 @@ stores-%-together: build-tests
 stores-%-alone:
 	@$(IN_STORES_CHROOT) $(call once-more,stores-$*,$(WITH_VALKEY),$(SHARED_TESTS))
 
+tarball: build-swift ## for hosts with another Linux, Kamailio or Asterisk: library, program, glues' sources, into .build/tarball
+	@scripts/make/tarball.sh
+
+# Made with the packages of Debian's releases, which chroots build.
+repository: build ## a signed apt repository into .build/repository, with the packages for SUITES (needs root)
+	@$(SETUP) --packages
+	@for suite in $(SUITES); do $(AS_ROOT) scripts/chroot/deb-chroot.sh $$suite || exit 1; done
+	@scripts/make/repository.sh .build/repository $(foreach suite,$(SUITES),$(suite:asterisk=sid)=.build/deb-$(suite))
+
+release: ## test, tag and pack the version that CHANGELOG.md names first; refuses a dirty tree and a failing test
+	@MAKE="$(MAKE)" scripts/make/release.sh
+
+test-arm64: ## all that is C, compiled for ARM64
+	@scripts/make/arm64.sh
+
 # Other releases than this one build the C module and the packages in a chroot, around the same Swift output.
-test-packages: build ## packages in fresh Debian 12 and 13, and sid's Asterisk: install, ring, upgrade, downgrade, purge (needs root)
+test-packages: build ## packages, repository and tarball in fresh Debian 11 to 13 and sid: install, ring, upgrade, go back, purge; two builds are the same (needs root)
 	@$(SETUP) --test-packages
 	@for suite in $(SUITES) asterisk; do $(AS_ROOT) scripts/chroot/deb-chroot.sh $$suite || exit 1; done
+	@scripts/make/tarball.sh
 	$(AS_ROOT) env PUSHWAKE_SUITES="$(SUITES)" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/packages
 
 test-phones: ## PJSIP, Linphone and baresip with a real Kamailio, and through the gateway at an Asterisk (needs build, root)
@@ -266,50 +246,17 @@ test-docs: ## what the documents name exists, settings.md is what the settings t
 	@$(MAKE) --no-print-directory -s -C kamailio-glue circles
 	@$(STAGE)/bin/pushwake settings | diff -u docs/settings.md - || { echo "run: make docs"; exit 1; }
 
-MANUALS  = $(DESTDIR)$(PREFIX)/share/man
-SHELLS   = $(DESTDIR)$(PREFIX)/share
+INSTALL = PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" KAMAILIO_MODULES="$(KAMAILIO_MODULES)" RUN_AS="$(RUN_AS)" \
+    scripts/make/install.sh
 
-install: install-common install-kamailio ## copy the build to $(DESTDIR)$(PREFIX) and Kamailio's module directory
-	install -d $(DESTDIR)$(PREFIX)/share/doc/pushwake/formats $(DESTDIR)$(PREFIX)/share/doc/pushwake/examples
-	install -m 644 examples/*.cfg examples/*.conf examples/*.yml examples/*.json asterisk-glue/*.sample $(DESTDIR)$(PREFIX)/share/doc/pushwake/examples/
-	install -m 644 README.md LICENSE docs/*.md docs/openapi.yaml $(DESTDIR)$(PREFIX)/share/doc/pushwake/
-	install -m 644 docs/formats/*.md $(DESTDIR)$(PREFIX)/share/doc/pushwake/formats/
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/pushwake/pictures docs/pictures/*.png
-	install -d $(DESTDIR)$(PREFIX)/lib/tmpfiles.d
-	printf 'd %s %s $(RUN_AS) $(RUN_AS) -\n' $(foreach place,$(STATE),$(lastword $(subst :, ,$(place))) $(firstword $(subst :, ,$(place)))) > $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
-	$(if $(DESTDIR),,if id $(RUN_AS) >/dev/null 2>&1; then $(foreach place,$(STATE),install -d -o $(RUN_AS) -g $(RUN_AS) -m $(subst :, ,$(place));) fi)
+install: ## copy the build to $(DESTDIR)$(PREFIX) and Kamailio's module directory
+	@$(INSTALL) common kamailio host
 
 install-common: ## library, program, manuals and completions alone
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include
-	install -m 755 $(STAGE)/bin/pushwake $(DESTDIR)$(PREFIX)/bin/pushwake
-	install -m 644 $(STAGE)/lib/libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so.1
-	ln -sf libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so
-	install -m 644 include/pushwake.h $(DESTDIR)$(PREFIX)/include/pushwake.h
-	printf 'Name: pushwake\nDescription: Wakes sleeping phones for SIP servers\nVersion: %s\nLibs: -L%s -lpushwake\nCflags: -I%s\n' \
-	    "$$($(STAGE)/bin/pushwake --version)" $(LIBDIR) $(PREFIX)/include > $(DESTDIR)$(LIBDIR)/pkgconfig/pushwake.pc
-	install -d $(MANUALS)/man1 $(MANUALS)/man5
-	install -m 644 $(STAGE)/man/*.1 $(MANUALS)/man1/
-	install -m 644 $(STAGE)/man/*.5 $(MANUALS)/man5/
-	install -D -m 644 $(STAGE)/completions/bash $(SHELLS)/bash-completion/completions/pushwake
-	install -D -m 644 $(STAGE)/completions/zsh $(SHELLS)/zsh/vendor-completions/_pushwake
-	install -D -m 644 $(STAGE)/completions/fish $(SHELLS)/fish/vendor_completions.d/pushwake.fish
-	$(if $(DESTDIR),,ldconfig)
-
-install-kamailio: ## Kamailio's module alone
-	install -d $(DESTDIR)$(PREFIX)/share/pushwake $(DESTDIR)$(KAMAILIO_MODULES)
-	install -m 755 examples/kamailio-stock.sh $(DESTDIR)$(PREFIX)/share/pushwake/
-	install -m 644 $(STAGE)/lib/kamailio/pushwake.so $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
+	@$(INSTALL) common
 
 uninstall: ## remove what install copied
-	rm -f $(DESTDIR)$(PREFIX)/bin/pushwake $(DESTDIR)$(LIBDIR)/libpushwake.so.1 $(DESTDIR)$(LIBDIR)/libpushwake.so
-	rm -f $(DESTDIR)$(PREFIX)/include/pushwake.h $(DESTDIR)$(KAMAILIO_MODULES)/pushwake.so
-	rm -f $(DESTDIR)$(LIBDIR)/pkgconfig/pushwake.pc $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/pushwake.conf
-	rm -rf $(DESTDIR)$(PREFIX)/share/doc/pushwake
-	rm -f $(DESTDIR)$(PREFIX)/share/pushwake/kamailio-stock.sh
-	rm -f $(MANUALS)/man1/pushwake.1 $(MANUALS)/man1/pushwake-*.1 $(MANUALS)/man5/pushwake.conf.5
-	rm -f $(SHELLS)/bash-completion/completions/pushwake $(SHELLS)/zsh/vendor-completions/_pushwake
-	rm -f $(SHELLS)/fish/vendor_completions.d/pushwake.fish
-	$(if $(DESTDIR),,ldconfig)
+	@$(INSTALL) uninstall
 
 bench: build ## CPU per push against a bare nghttp2 client and others, per woken call against tsilo; what an open page costs; pushes through random faults
 	@scripts/make/setup.sh --bench

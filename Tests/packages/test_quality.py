@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from servers import PUSHWAKE, ROOT
+from servers import ROOT
 
 UNIT = ROOT / "debian" / "pushwake.service"
 
@@ -23,12 +23,6 @@ def test_a_library_finds_all_its_symbols_in_what_its_package_asks_for(packages):
     for library in ("libssl3", "libnghttp2-14", "libjansson4", "libsqlite3-0"):
         assert library in wanted
     assert "-dev" not in wanted and "swift" not in wanted
-
-
-def test_the_version_is_that_of_the_program():
-    said = subprocess.run([PUSHWAKE, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    changelog = (ROOT / "debian/changelog").read_text()
-    assert re.match(r"pushwake \((.*?)\) ", changelog)[1] == said
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / ".build/stage/man").glob("*")), ids=lambda page: page.name)

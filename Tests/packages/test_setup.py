@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """scripts/make/setup.sh on a fresh Debian: it installs what building needs, and starts nothing."""
 
+import os
 import shutil
 import subprocess
 
@@ -71,5 +72,40 @@ def test_deb_says_what_is_missing(tmp_path):
 
 def test_what_swift_makes_is_asked_for_where_there_is_none(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     done = subprocess.run(["make", "-s", "build-swift", "PREBUILT=1"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode != 0 and "run make build where Swift is" in done.stdout
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A copy of this tree with what `make build` has made, and a Swift that compiles nothing."""
+    for name in ("Sources", "include", "scripts"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name in ("Package.swift", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(ROOT / ".build/stage", tmp_path / ".build/stage", symlinks=True)
+    swift = tmp_path / "swift"
+    swift.write_text('#!/bin/sh\n[ "$1" = --version ] && exec swift --version\necho "compiles $*" >&2\nexit 1\n')
+    swift.chmod(0o755)
+    version, epoch, _ = (tmp_path / ".build/stage/release").read_text().split()
+
+    def build():
+        return subprocess.run([tmp_path / "scripts/make/build-swift.sh"], capture_output=True, text=True, check=False, env=os.environ | {
+            "SWIFT": str(swift), "PUSHWAKE_VERSION": version, "SOURCE_DATE_EPOCH": epoch})
+    return tmp_path, build
+
+
+def test_a_copied_tree_compiles_nothing_anew(copied):
+    _, build = copied
+    done = build()
+    assert done.returncode == 0 and done.stderr == ""
+
+
+@pytest.mark.parametrize("name", ["Sources/PushWakeCore/SIP/FeatureCaps.swift", "include/pushwake.h", "Package.swift"])
+def test_what_has_changed_is_compiled(copied, name):
+    tree, build = copied
+    with (tree / name).open("a") as file:
+        file.write("\n")
+    done = build()
+    assert done.returncode == 1 and "compiles build -c release" in done.stderr

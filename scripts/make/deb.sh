@@ -19,7 +19,10 @@ fail() {
 for tool in dpkg-buildpackage dh; do
     command -v $tool >/dev/null || fail "$tool is missing; run scripts/make/setup.sh --packages, with --asterisk too where no Kamailio is wanted"
 done
-[ -e .build/stage/man/pushwake.1 ] || fail ".build/stage is missing or old; run make build, or make build-asterisk"
+read -r version epoch _ 2>/dev/null <.build/stage/release ||
+    fail ".build/stage is missing or old; run make build, or make build-asterisk"
+# Packages of a tree that changes between commits are newer each time.
+case $version in *.dirty) version=$version.$(date -u +%Y%m%dT%H%M%S) ;; esac
 
 profiles=pkg.pushwake.prebuilt
 # Headers of the Kamailio or PJSIP that is installed; others in .cache are not for this release.
@@ -54,7 +57,10 @@ case ${VERSION_ID:-} in
     '') suffix=~${VERSION_CODENAME:-$ID} ;;
     *) suffix=~deb$VERSION_ID ;;
 esac
-sed -i "1s/)/$suffix)/" "$out/tree/debian/changelog"
+python3 scripts/make/debian_changelog.py "$version" "$epoch" "$suffix" >"$out/tree/debian/changelog"
+# Two builds of one commit are the same: dpkg takes a file's time unless it is later than the commit's.
+export SOURCE_DATE_EPOCH="$epoch"
+find "$out/tree" -exec touch -h -d "@$epoch" {} +
 (cd "$out/tree" && dpkg-buildpackage --build=binary --no-sign --build-profiles=$profiles) >"$out/log" 2>&1 || {
     tail -n 30 "$out/log" >&2
     fail "dpkg-buildpackage failed (log: $out/log)"

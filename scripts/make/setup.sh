@@ -23,10 +23,10 @@ kamailio='kamailio dpkg-dev bison flex libssl-dev pkg-config'
 asterisk='asterisk-dev dpkg-dev g++ libssl-dev xz-utils'
 # redis-tools has the server too, and starts none.
 demo='sip-tester python3-cryptography redis-tools debootstrap procps libnghttp2-14 libjansson4 libsqlite3-0'
-test='prometheus chromium sngrep python3-matplotlib curl redis-tools sip-tester kamailio-tls-modules kamailio-lua-modules kamailio-websocket-modules kamailio-sqlite-modules debootstrap python3-pytest python3-pytest-xdist python3-pytest-timeout python3-cryptography python3-h2 python3-hypercorn python3-wsproto nghttp2-server python3-yaml python3-jsonschema'
+test='prometheus chromium sngrep python3-matplotlib curl redis-tools sip-tester kamailio-tls-modules kamailio-lua-modules kamailio-websocket-modules kamailio-sqlite-modules debootstrap python3-pytest python3-pytest-xdist python3-pytest-timeout python3-cryptography python3-h2 python3-hypercorn python3-wsproto nghttp2-server python3-yaml python3-jsonschema gcc-aarch64-linux-gnu'
 bench='nghttp2-client libcurl4-openssl-dev libevent-dev valgrind python3-venv'
 phones='iproute2 linphone-cli baresip-core kamailio-tls-modules python3-venv'
-packages='build-essential debhelper dpkg-dev pkg-config libssl-dev libnghttp2-dev libjansson-dev libsqlite3-dev libhiredis-dev'
+packages='build-essential debhelper dpkg-dev pkg-config libssl-dev libnghttp2-dev libjansson-dev libsqlite3-dev libhiredis-dev apt-utils gpg gpg-agent'
 
 has_swift=yes host=kamailio extra='' bench_too='' phones_too=''
 for option in "$@"; do
@@ -38,7 +38,7 @@ for option in "$@"; do
         --bench) extra="$extra $test $bench" bench_too=yes ;;
         --phones) extra="$extra $test $phones" phones_too=yes ;;
         --packages) extra="$extra $packages" ;;
-        --test-packages) extra="$extra $test $packages lintian mandoc systemd-container" ;;
+        --test-packages) extra="$extra $test $packages lintian mandoc systemd-container buildah" ;;
         *) echo "setup: there is no option $option; see the head of $0" >&2; exit 2 ;;
     esac
 done
