@@ -11,7 +11,7 @@ from phones import rfc8599_fcm
 from servers import stopped, wait_until
 
 POLL = {"7", "73"}
-"""poll on x86-64, ppoll on arm64: what a worker is in that waits for the engine. One that waits for requests is not."""
+"""poll or ppoll, whichever the C library has: what a worker is in that waits for the engine. One that waits for requests is not."""
 
 
 def asking(server):
