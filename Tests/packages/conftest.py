@@ -16,7 +16,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(ROOT / "Tests" / "e2e")]
 
-from debian import DOMAIN, Debian, newer  # noqa: E402
+from debian import DOMAIN, Debian, Repository, newer  # noqa: E402
 from servers import Simulator  # noqa: E402
 from wire_caller import WireCaller  # noqa: E402
 from wire_phone import WirePhone  # noqa: E402
@@ -43,6 +43,19 @@ def newer_packages(packages, tmp_path_factory):
     """The same as if a later release had made them."""
     directory = tmp_path_factory.mktemp("newer")
     return {name: newer(path, directory) for name, path in packages.items() if "dbgsym" not in name}
+
+
+@pytest.fixture(scope="module")
+def repository(suite, packages, tmp_path_factory):
+    """A repository with the packages of this release."""
+    directory = tmp_path_factory.mktemp("repository")
+    # The user of apt reads it too.
+    for path in (directory, *list(directory.parents)[:2]):
+        path.chmod(0o755)
+    made = Repository(directory, suite)
+    made.add(packages)
+    yield made
+    made.stop()
 
 
 @pytest.fixture(scope="module")

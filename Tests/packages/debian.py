@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A Debian in a directory, and what runs in it."""
 
+import functools
+import http.server
 import json
 import os
 import pathlib
@@ -8,12 +10,13 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 
 from servers import IN_ROOT, ROOT, Kamailio, wait_until
 
 WITH_MOUNTS = ('for d in /tmp /dev /proc /sys; do mkdir -p "$0$d" && mount --rbind "$d" "$0$d" || exit 1; done; '
                'root=$0; exec chroot "$root" "$@"')
-ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin", "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
 DOMAIN = "sip.example"
 PUSHWAKE_PACKAGES = ["libpushwake1", "pushwake", "kamailio-pushwake-module"]
 
@@ -28,6 +31,14 @@ class Debian:
         subprocess.run([ROOT / "scripts/chroot/fresh-chroot.sh", suite, path], check=True)
         # The copy of a directory has its mode too.
         path.chmod(0o755)
+        return cls(path, suite)
+
+    @classmethod
+    def copy(cls, root, suite):
+        """A Debian that has more than a fresh one."""
+        path = pathlib.Path(tempfile.mkdtemp(prefix="pushwake-debian-", dir="/var/tmp"))
+        # One file system: never what a kernel shows in /proc.
+        subprocess.run(["cp", "-ax", f"{root}/.", path], check=True)
         return cls(path, suite)
 
     def remove(self):
@@ -134,8 +145,8 @@ class ServiceManager:
         self.socket.bind(str(self.path))
         self.socket.settimeout(10)
         self.path.chmod(0o777)
-        text = next(path for path in (debian / f"lib/systemd/system/{unit}", debian / f"usr/lib/systemd/system/{unit}")
-                    if path.exists()).read_text()
+        places = (debian / f"{place}/systemd/system/{unit}" for place in ("lib", "usr/lib", "usr/local/lib"))
+        text = next(path for path in places if path.exists()).read_text()
         self.unit = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
         self.log = self.path.parent / "log"
         self.environment = environment
@@ -173,6 +184,39 @@ class ServiceManager:
         except BlockingIOError:
             self.socket.settimeout(10)
         return said
+
+
+class Repository:
+    """An apt repository of its own key, as `make repository` makes it, on a web server."""
+
+    def __init__(self, directory, suite):
+        self.suite, self.folder = suite, directory / "repository"
+        # With its own .cache, where the key is made.
+        self.script = directory / "scripts/make/repository.sh"
+        self.script.parent.mkdir(parents=True)
+        shutil.copy(ROOT / "scripts/make/repository.sh", self.script)
+        self.folder.mkdir()
+        handler = functools.partial(QuietHandler, directory=self.folder)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.address = f"http://127.0.0.1:{self.server.server_port}"
+
+    def add(self, packages):
+        with tempfile.TemporaryDirectory() as made:
+            for path in packages.values():
+                shutil.copy(path, made)
+            done = subprocess.run([self.script, self.folder, f"{self.suite}={made}"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 def newer(package, directory):

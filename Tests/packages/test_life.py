@@ -5,11 +5,12 @@ import os
 import re
 import shutil
 import stat
+import subprocess
 import time
 
 import pytest
 
-from debian import DOMAIN, ENVIRONMENT, PUSHWAKE_PACKAGES, PackagedKamailio, ServiceManager
+from debian import DOMAIN, ENVIRONMENT, PUSHWAKE_PACKAGES, PackagedKamailio, Repository, ServiceManager
 from phones import rfc8599_fcm
 from servers import ROOT, wait_until
 
@@ -53,9 +54,9 @@ def rings(kamailio, wire, simulator, phone=None, user="2000", meanwhile=lambda: 
     return awake
 
 
-def page():
-    """The commands of docs/install.md, a text for each step."""
-    return re.findall(r"```sh\n(.*?)```", (ROOT / "docs/install.md").read_text(), re.S)
+def page(name="install"):
+    """The commands of a manual, a text for each step."""
+    return re.findall(r"```sh\n(.*?)```", (ROOT / f"docs/{name}.md").read_text(), re.S)
 
 
 def follow(debian, commands):
@@ -64,14 +65,14 @@ def follow(debian, commands):
         (debian / f"usr/local/bin/{name}").write_text(f"#!/bin/sh\n{text}\n")
         (debian / f"usr/local/bin/{name}").chmod(0o755)
     path = "/usr/local/bin:" + ENVIRONMENT["PATH"]
-    return debian.run("sh", "-ec", f"cd /root\n{commands.replace('apt install', 'apt-get install -qy')}", PATH=path)
+    commands = re.sub(r"\bapt (update|upgrade|install|remove)\b", r"apt-get -qy \1", commands)
+    return debian.run("sh", "-ec", f"cd /root\n{commands}", PATH=path)
 
 
-def test_apt_installs_them_with_kamailio_and_starts_nothing(debian, packages, stopwatch):
-    for name in PUSHWAKE_PACKAGES:
-        shutil.copy(packages[name], debian / "root")
+def test_apt_installs_them_from_a_repository_and_starts_nothing(debian, repository, stopwatch):
     begin = time.monotonic()
-    follow(debian, page()[0])
+    follow(debian, page()[0].replace("https://packages.example.org/pushwake", repository.address))
+    follow(debian, page()[1])
     stopwatch(debian.suite, "apt install, Kamailio and its download included", time.monotonic() - begin)
     assert [state for state, _ in debian.versions().values()] == ["ii"] * 3
     assert debian.processes() == []
@@ -113,8 +114,8 @@ def test_keys_and_configuration_as_the_page_has_them(debian, simulator, stopwatc
     for setting, name in (("apns_key", "AuthKey_ABC123DEFG.p8"), ("fcm_key", "service-account.json")):
         shutil.copy(simulator.settings()[setting], debian / "root" / name)
     begin = time.monotonic()
-    follow(debian, page()[1])
-    said = follow(debian, page()[2]).stdout
+    follow(debian, page()[2])
+    said = follow(debian, page()[3]).stdout
     stopwatch(debian.suite, "keys, kamailio.cfg, pushwake check", time.monotonic() - begin)
     assert "all is well for user kamailio" in said
     assert (debian / "root/systemctl").read_text() == "restart kamailio\n"
@@ -131,7 +132,7 @@ def test_the_call_rings_with_kamailios_own_configuration(debian, host, wire, sim
     host.sleeper = rings(host.kamailio, wire, simulator)
     stopwatch(debian.suite, "a phone registers, sleeps, is called and pushed, wakes, answers", time.monotonic() - begin)
     assert (debian / "var/lib/pushwake/bindings.db").exists()
-    said = follow(debian, page()[3]).stdout
+    said = follow(debian, page()[4]).stdout
     assert host.sleeper.user in said and "answered" in said
 
 
@@ -141,12 +142,36 @@ def test_check_finds_nothing_wrong(debian, host):
     assert "for user kamailio" in done.stdout
 
 
-def test_an_upgrade_disturbs_no_kamailio_that_runs(debian, host, newer_packages, wire, simulator):
+def test_a_repository_that_somebody_has_changed_is_refused(debian, repository, packages, tmp_path):
+    other = Repository(tmp_path, debian.suite)
+    other.add(packages)
+    other.stop()
+    release = repository.folder / f"dists/{debian.suite}/InRelease"
+    before = release.read_text()
+    for changed in ((other.folder / f"dists/{debian.suite}/InRelease").read_text(), before.replace("Origin: PushWake", "Origin: Somebody")):
+        release.write_text(changed)
+        os.utime(release, (time.time() + 60, time.time() + 60))
+        done = debian.run("apt-get", "update", check=False)
+        assert repository.address in done.stdout + done.stderr
+        assert re.search(r"^[EW]: .*(NO_PUBKEY|BADSIG|signature|not signed)", done.stdout + done.stderr, re.M), done.stdout + done.stderr
+    release.write_text(before)
+    debian.run("apt-get", "update")
+
+
+def test_a_package_in_the_folder_is_never_replaced(debian, repository, packages, tmp_path):
+    name = packages["libpushwake1"].name
+    (tmp_path / name).write_bytes(packages["pushwake"].read_bytes())
+    done = subprocess.run([repository.script, repository.folder, f"{debian.suite}={tmp_path}"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and f"{name} is there already and is another one" in done.stderr
+
+
+def test_an_upgrade_disturbs_no_kamailio_that_runs(debian, host, repository, newer_packages, wire, simulator):
     host.kamailio.stop()
     host.start(wake_timeout=120)
     workers = host.kamailio.pids()
+    repository.add(newer_packages)
     # With a call that is held.
-    host.sleeper = rings(host.kamailio, wire, simulator, host.sleeper, meanwhile=lambda: debian.install(newer_packages))
+    host.sleeper = rings(host.kamailio, wire, simulator, host.sleeper, meanwhile=lambda: follow(debian, page("upgrading")[0]))
     assert {version[0] for _, version in debian.versions().values()} == {"9"}
     assert host.kamailio.pids() == workers
     host.sleeper = rings(host.kamailio, wire, simulator, host.sleeper)
@@ -168,6 +193,15 @@ def test_a_downgrade_is_refused_and_breaks_nothing(debian, host, packages, wire,
     debian.run("dpkg", "--configure", "-a")
     assert debian.run("dpkg", "--audit").stdout == ""
     debian.run("apt-get", "check")
+    host.sleeper = rings(host.kamailio, wire, simulator, host.sleeper)
+
+
+def test_going_back_keeps_settings_and_bindings(debian, host, packages, wire, simulator):
+    version = subprocess.run(["dpkg-deb", "-f", packages["pushwake"], "Version"], capture_output=True, text=True, check=True).stdout.strip()
+    host.kamailio.stop()
+    follow(debian, re.sub("OLD=.*", f"OLD={version}", page("upgrading")[1]))
+    assert {installed for _, installed in debian.versions().values()} == {version}
+    host.start()
     host.sleeper = rings(host.kamailio, wire, simulator, host.sleeper)
 
 
@@ -203,6 +237,13 @@ def test_a_wrong_setting_is_named_and_not_tried_again(debian, place):
         manager.start()
     assert manager.process.wait(10) == int(manager.unit["RestartPreventExitStatus"])
     assert "no_such_setting" in manager.log.read_text()
+
+
+def test_without_the_repository_they_stay_and_work(debian, host, repository):
+    follow(debian, page("upgrading")[2])
+    assert repository.address not in debian.run("apt-cache", "policy").stdout
+    assert [state for state, _ in debian.versions().values()] == ["ii"] * 3
+    assert debian.run("pushwake", "check", "/etc/kamailio/kamailio.cfg").returncode == 0
 
 
 def test_remove_keeps_settings_and_bindings(debian, host):
