@@ -27,9 +27,13 @@ let version = Context.environment["PUSHWAKE_VERSION"] ?? "unversioned"
 /// For scripts/bench/function_order.py and profilers.
 let keepsSymbols = Context.environment["PUSHWAKE_SYMBOLS"] != nil
 let strip = keepsSymbols ? [] : ["-Xlinker", "-s"]
-/// For scripts/make/sbom.py: which archives were linked, and how much of each.
-func linked(_ name: String) -> [String] {
-    ["-Xlinker", "--print-archive-stats=\(Context.packageDirectory)/.build/dist/\(name).archives"]
+/// What both shipped files are linked with; the linker says which archives it took, and how much of each, for
+/// scripts/make/sbom.py.
+func shipped(_ name: String) -> [String] {
+    [
+        "-Xlinker", "--print-archive-stats=\(Context.packageDirectory)/.build/dist/\(name).archives",
+        "-Xlinker", "-T", "-Xlinker", "\(Context.packageDirectory)/scripts/make/reproducible.ld",
+    ]
 }
 // Packed, a relative relocation takes a bit where it took 24 bytes.
 let packed = ["-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"]
@@ -51,7 +55,7 @@ let libraryLinking: [LinkerSetting] =
                 "-Xclang-linker", "-nodefaultlibs",
                 "-Xlinker", "-lstdc++", "-Xlinker", "-lm", "-Xlinker", "-l:libgcc_s.so.1", "-Xlinker", "-lgcc",
                 "-Xlinker", "-l:libc.so.6", "-Xlinker", "-l:libc_nonshared.a",
-            ] + linked("libpushwake") + packed + strip)
+            ] + shipped("libpushwake") + packed + strip)
     ] : []
 let executableLinking: [LinkerSetting] =
     isDistribution
@@ -59,7 +63,7 @@ let executableLinking: [LinkerSetting] =
         // Nobody loads the program: it exports nothing.
         .unsafeFlags(
             ["-static-stdlib", "-use-ld=lld", "-Xlinker", "--gc-sections", "-Xlinker", "--no-export-dynamic"]
-                + linked("pushwake") + packed + strip)
+                + shipped("pushwake") + packed + strip)
     ] : []
 
 let package = Package(

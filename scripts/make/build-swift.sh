@@ -26,7 +26,8 @@ version=$(scripts/make/version.sh)
 epoch=$(scripts/make/version.sh --epoch)
 hash=$( (
     echo "$version $epoch ${PUSHWAKE_SYMBOLS:-} $(${SWIFT:-swift} --version 2>/dev/null) $(uname -m)"
-    find Sources include scripts/docs/manpages.py scripts/make/build-swift.sh scripts/make/sbom.py Package.swift -type f -print0 |
+    find Sources include scripts/docs/manpages.py scripts/make/build-swift.sh scripts/make/sbom.py scripts/make/reproducible.ld \
+        Package.swift -type f -print0 |
         LC_ALL=C sort -z | xargs -0 sha256sum
 ) | sha256sum | cut -c 1-64)
 [ "$(cat $stage/release 2>/dev/null)" != "$version $epoch $hash" ] || exit 0
