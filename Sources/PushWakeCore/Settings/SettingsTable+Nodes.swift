@@ -19,7 +19,7 @@ extension SettingsTable {
         case .storeBacklog:
             .init(
                 "store_backlog", .integer(0...1_000_000), "10000",
-                "How many REGISTERs are kept in memory, about 2 kB each, while the server of store cannot be reached. They are stored when it is back."
+                "How many REGISTERs are kept in memory, about 2 kB each, while the store takes no changes: its server cannot be reached, or a disk is full. They are stored when it takes changes again."
             )
         case .storePrefix:
             .init(

@@ -43,7 +43,7 @@ extension EngineCore {
             if shared != nil { Self.put("node", NodeName.of(settings), &writer) }
             // Nobody counts those that nodes share.
             if let count { Self.put("bindings", Int64(count), &writer) }
-            if let shared { Self.put("registers_waiting", Int64(shared.backlog), &writer) }
+            Self.put("registers_waiting", Int64(registersWaiting), &writer)
             Self.put("requests_held", Int64(calls.live), &writer)
             Self.put("requests_kept", Int64(calls.count), &writer)
             Self.put("requests_dropped", Int64(calls.forgottenEarly), &writer)

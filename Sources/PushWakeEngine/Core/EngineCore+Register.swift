@@ -16,9 +16,10 @@ extension EngineCore {
         if !host.account.isEmpty { upstream?.note(account: host.account, aor: registration.aor) }
         let now = SystemClock.wallSeconds()
         guard shared != nil else {
-            return answer(
-                direct { (store) throws(StoreError) in try keep(registration, granted, host, in: store, now) },
-                registration, host, to: message, peer)
+            let result = keepNow(message, of: registration.aor) { (store) throws(StoreError) in
+                try keep(registration, granted, host, in: store, now)
+            }
+            return answer(result, registration, host, to: message, peer)
         }
         ask(about: registration.aor, keepsTrying: true, announcing: self.notice(of: registration, host)) {
             [self] (store) throws(StoreError) in
@@ -48,7 +49,7 @@ extension EngineCore {
     }
 
     /// What a REGISTER has come to in the store.
-    private struct Kept {
+    struct Kept {
         let removed: [Binding]
         let bound: Bound
         let stale: [String]
@@ -56,7 +57,7 @@ extension EngineCore {
     }
 
     /// What has become of the tokens of a REGISTER.
-    private struct Bound {
+    struct Bound {
         var stored: [Binding] = []
         /// Contacts that their phones leave.
         var replaced: [String] = []
@@ -70,7 +71,7 @@ extension EngineCore {
         var brief: [Int] = []
     }
 
-    private func keep(
+    func keep(
         _ registration: Registration, _ granted: Int64, _ host: RegisteringHost, in store: any BindingStore,
         _ now: Int64
     ) throws(StoreError) -> Kept {
@@ -118,14 +119,9 @@ extension EngineCore {
         if kept.bound.isOvertaken {
             problems.append("CSeq: a REGISTER with the same Call-ID and a higher one came first")
         }
-        if registration.unbinds { nullSenders.note(registration) }
         let outcome = Self.outcome(registration, stored: kept.bound.stored.count, removed: kept.removed.count, problems)
-        for binding in kept.bound.stored { dedupe.release(binding) }
-        statistics.stored += kept.bound.stored.count
-        statistics.unbound += kept.removed.count
         if outcome == .ignored { statistics.refused += 1 }
-        let gone = kept.removed.filter { !kept.bound.stored.hasToken(of: $0) }
-        let verbs = unbound(gone, of: registration.aor) + tellRequests(of: registration, host)
+        let verbs = settle(registration, kept) + tellRequests(of: registration, host)
         guard let peer else { return dispatch(verbs) }
         let own = dispatch(verbs, exceptOf: host.id)
         var stored: ProviderSet = []
@@ -148,6 +144,15 @@ extension EngineCore {
         }
         // A thousand calls for one user, and more: the host's supervisor executes what has no room in the answer.
         dispatch(Array(late))
+    }
+
+    /// What follows from a change in the store, whenever that was; what hosts have to do comes back.
+    func settle(_ registration: Registration, _ kept: Kept) -> [HostVerb] {
+        if registration.unbinds { nullSenders.note(registration) }
+        for binding in kept.bound.stored { dedupe.release(binding) }
+        statistics.stored += kept.bound.stored.count
+        statistics.unbound += kept.removed.count
+        return unbound(kept.removed.filter { !kept.bound.stored.hasToken(of: $0) }, of: registration.aor)
     }
 
     /// Tells the requests of the user what this REGISTER means for them; what their hosts have to do comes back.
@@ -175,7 +180,7 @@ extension EngineCore {
         return verbs
     }
 
-    private func read(_ message: MessageReader) -> (Registration, granted: Int64, RegisteringHost) {
+    func read(_ message: MessageReader) -> (Registration, granted: Int64, RegisteringHost) {
         var headers = RegistrationReader(others: policy.others)
         var host = RegisteringHost()
         var contact = WakeMessage.Contact()

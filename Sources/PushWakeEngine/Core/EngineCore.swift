@@ -33,6 +33,8 @@ final class EngineCore {
     var storeFault: StoreError?
     /// The file of the store is damaged: some of it can be used at best, until there is another. Nil while nothing is known of it.
     var storeDamage: StoreError?
+    /// REGISTERs that the store of this process has yet to take.
+    var late: RegisterBacklog<LateRegister>
     /// Requests for which phones are woken or watched.
     let calls: HeldRequests
     private(set) var callPolicy: CallPolicy
@@ -96,6 +98,7 @@ final class EngineCore {
         tokenMove = TokenMove(settings)
         limits = PushLimits(settings, seed: UInt64.random(in: 0...UInt64.max))
         putOff = PutOffPushes(capacity: Int(settings.integer(.queueSize)))
+        late = RegisterBacklog(most: Int(settings.integer(.storeBacklog)))
         calls = HeldRequests(most: Int(settings.integer(.wakesKept)))
         self.log = log
         storeLines = LimitedLines(log)

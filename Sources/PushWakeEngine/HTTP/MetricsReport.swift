@@ -60,11 +60,9 @@ struct MetricsReport {
         if let bindings = store.bindings {
             text.single("pushwake_bindings", .gauge, Int64(bindings), "Push bindings in the store.")
         }
-        if let waiting = store.registersWaiting {
-            text.single(
-                "pushwake_registers_waiting", .gauge, Int64(waiting),
-                "REGISTERs that the store that nodes share has not taken yet.")
-        }
+        text.single(
+            "pushwake_registers_waiting", .gauge, Int64(core.registersWaiting),
+            "REGISTERs that the store has not taken yet.")
         text.family(
             "pushwake_store_lag_seconds", .gauge, "How long refreshes have waited to be written to the store.")
         text.sample("pushwake_store_lag_seconds", millionths: http.storeLag() &* 1000)

@@ -54,7 +54,7 @@ extension EngineCore {
     /// How the store is that this engine asks, its own or the one that nodes share.
     var storeState: StoreState {
         if let shared {
-            return StoreState(isUsable: shared.isReady && shared.refusal == nil, registersWaiting: shared.backlog)
+            return StoreState(isUsable: shared.isReady && shared.refusal == nil)
         }
         switch direct({ (store) throws(StoreError) in try store.count() }) {
         case .success(let count):
@@ -62,6 +62,9 @@ extension EngineCore {
         case .failure: return StoreState(isUsable: false)
         }
     }
+
+    /// REGISTERs that the store has not taken yet.
+    var registersWaiting: Int { shared?.backlog ?? late.count }
 
     /// Asks the store of this process: the short way for what comes with each call, which makes no closure that stays.
     func direct<Answer>(
@@ -90,8 +93,11 @@ extension EngineCore {
         guard storeFault != nil else { return }
         do throws(StoreError) {
             try store.tryWriting()
+            // There may be room for a page, and none for a binding.
+            guard storeNextLate() == nil else { return }
             storeFault = nil
             log(.notice, "the store can be written again")
+            storeAllLate()
         } catch {
             note(error)
         }
@@ -133,8 +139,6 @@ struct StoreState {
     let isUsable: Bool
     /// Nil where nobody counts them: those that nodes share, and those that cannot be read.
     var bindings: Int?
-    /// REGISTERs that a shared store has not taken yet; nil without one.
-    var registersWaiting: Int?
 }
 
 extension WakeKey {

@@ -101,7 +101,8 @@ public final class EngineServer {
     private func begin(_ settings: Settings) {
         // Whichever of the user's phones registers, a request that waits for one must hear of it.
         core.calls.onAdd = { [weak filter] in filter?.insert($0) }
-        filter?.further = { [weak core] in core?.calls.users ?? [] }
+        // A phone whose REGISTER waits may say next that it wants no push.
+        filter?.further = { [weak core] in core.map { $0.calls.users + $0.late.aors } ?? [] }
         filter?.start()
         shared?.start()
         openFastAGI(settings)

@@ -2,12 +2,12 @@
 
 import PushWakeCore
 
-/// REGISTERs that wait for a store that is away: those of one user in their order, users in the order in which they
-/// came, up to a bound: one more is not kept. Pure.
-struct RegisterBacklog<Entry> {
+/// REGISTERs that wait for a store that takes no changes: those of one user in their order, users in the order in which
+/// they came, up to a bound: one more is not kept. Pure.
+public struct RegisterBacklog<Entry> {
     /// One that was taken, and its place among those of its user.
-    struct Taken {
-        let entry: Entry
+    public struct Taken {
+        public let entry: Entry
         fileprivate let aor: String
         fileprivate let number: UInt64
     }
@@ -17,29 +17,27 @@ struct RegisterBacklog<Entry> {
     /// Users who may have some; who has come twice waits at the first place.
     private(set) var queue = RingBuffer<String>()
     private var lastNumber: UInt64 = 0
-    private(set) var count = 0
-    /// Those for which there was no room.
-    private(set) var lost = 0
+    public private(set) var count = 0
 
-    init(most: Int) { self.most = max(most, 0) }
+    public init(most: Int) { self.most = max(most, 0) }
 
     /// Keeps one, behind all others of the user; false when there is no room.
-    mutating func keep(_ entry: Entry, of aor: String) -> Bool {
-        guard count < most else {
-            lost += 1
-            return false
-        }
+    public mutating func keep(_ entry: Entry, of aor: String) -> Bool {
+        guard count < most else { return false }
         lastNumber += 1
         insert(Taken(entry: entry, aor: aor, number: lastNumber))
         return true
     }
 
+    /// Users of whom some wait, in no order.
+    public var aors: [String] { users.keys.map(\.aor) }
+
     /// Some of this user wait.
-    func hasAny(of aor: String) -> Bool { users[UserKey(aor)] != nil }
+    public func hasAny(of aor: String) -> Bool { users[UserKey(aor)] != nil }
 
     /// All of the user who waits longest and can be stored now, in their order; empty when there is none. Users who cannot
     /// wait behind the others then.
-    mutating func take(where canGo: (_ aor: String) -> Bool = { _ in true }) -> [Taken] {
+    public mutating func take(where canGo: (_ aor: String) -> Bool = { _ in true }) -> [Taken] {
         // Who cannot go now is not looked at a second time.
         for _ in 0..<queue.count {
             guard let aor = queue.popFirst() else { break }
@@ -51,14 +49,14 @@ struct RegisterBacklog<Entry> {
     }
 
     /// All of one user, in their order.
-    mutating func take(of aor: String) -> [Taken] {
+    public mutating func take(of aor: String) -> [Taken] {
         let taken = users.removeValue(forKey: UserKey(aor)) ?? []
         count -= taken.count
         return taken
     }
 
     /// Puts back what was taken and could not be stored, where it stood.
-    mutating func putBack(_ taken: Taken) { insert(taken) }
+    public mutating func putBack(_ taken: Taken) { insert(taken) }
 
     private mutating func insert(_ taken: Taken) {
         count += 1

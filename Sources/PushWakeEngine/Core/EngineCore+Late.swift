@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeSystem
+
+/// A REGISTER that the store of this process could not take.
+struct LateRegister {
+    let message: MessageReader
+    /// Monotonic milliseconds.
+    let cameAt: Int64
+}
+
+/// REGISTERs that come while the store of this process takes no changes: a disk is full, or another process holds the lock.
+/// Their phones have a 200 and sleep, so nobody can reach them until they register again. They are kept here
+/// (`store_backlog`), and stored when the store takes changes again; a shared store does the same by itself.
+extension EngineCore {
+    /// Users of whom some are stored in one turn.
+    private static let latePerTurn = 64
+
+    /// Stores a REGISTER that has just come, after all that the user's phones said before.
+    func keepNow(_ message: MessageReader, of aor: String, _ keep: (any BindingStore) throws(StoreError) -> Kept)
+        -> Result<Kept, StoreError>
+    {
+        var result: Result<Kept, StoreError>
+        if late.hasAny(of: aor), let error = storeLate(late.take(of: aor)) {
+            result = .failure(error)
+        } else {
+            result = direct(keep)
+        }
+        if case .failure(let error) = result, error.mayPass { waitForStore(message, of: aor) }
+        return result
+    }
+
+    private func waitForStore(_ message: MessageReader, of aor: String) {
+        let entry = LateRegister(message: message, cameAt: SystemClock.monotonicMilliseconds())
+        guard !late.keep(entry, of: aor) else { return }
+        storeFailed(
+            "\(late.count) REGISTERs wait for the store, and there is no room for more (store_backlog): \(PrintableText.logValue(aor)) gets no push until its phone registers again"
+        )
+    }
+
+    /// Stores the REGISTERs of the user who waits longest; nil when that worked, or nobody waits.
+    func storeNextLate() -> StoreError? { storeLate(late.take()) }
+
+    /// Stores those of all who wait, some in each turn.
+    func storeAllLate() {
+        guard late.count > 0 else { return }
+        for _ in 0..<Self.latePerTurn where storeNextLate() != nil { return }
+        guard late.count > 0 else { return log(.notice, "all REGISTERs that waited are stored") }
+        delivery.loop.schedule(after: 1) { [weak self] in self?.storeAllLate() }
+    }
+
+    /// Why they cannot be stored yet, and wait again; nil when they are stored.
+    private func storeLate(_ taken: [RegisterBacklog<LateRegister>.Taken]) -> StoreError? {
+        for (index, one) in taken.enumerated() {
+            let (registration, granted, host) = read(one.entry.message)
+            // By its age: the clock may have been put right meanwhile.
+            let age = (SystemClock.monotonicMilliseconds() &- one.entry.cameAt) / 1000
+            let result = direct { (store) throws(StoreError) in
+                try keep(registration, granted, host, in: store, SystemClock.wallSeconds() &- age)
+            }
+            switch result {
+            case .success(let kept):
+                // Requests that are held have been told of the phone when it came.
+                dispatch(settle(registration, kept))
+                moveTokens(kept.bound.newTokens, alsoNoting: kept.bound.dueTokens)
+            case .failure(let error) where error.mayPass:
+                for left in taken[index...] { late.putBack(left) }
+                return error
+            case .failure(let error): log(.error, "a REGISTER that waited cannot be stored: \(error)")
+            }
+        }
+        return nil
+    }
+}
+
+extension StoreError {
+    /// The same may work later.
+    fileprivate var mayPass: Bool {
+        if case .corrupt = self { false } else { true }
+    }
+}
