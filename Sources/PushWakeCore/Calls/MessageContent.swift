@@ -11,6 +11,9 @@ package struct MessageContent {
 
     /// Text whose markup nobody wants to read on a lock screen.
     private static let markup = "text/html"
+    /// Bytes that are taken of a text: what the largest payload of a push service has room for (`APNsPushType`). Requests are
+    /// kept for a while, and a MESSAGE may have 64 kB.
+    static let longestText = 5120
     /// How deep a part is looked for within parts.
     private static let deepest = 4
     /// Parts of one body that are looked at.
@@ -25,15 +28,25 @@ package struct MessageContent {
     package static func shown(
         of given: Span<UInt8>, contentType: String, _ event: PushEvent?
     ) -> (type: String, text: String) {
-        guard event == .chat else { return (contentType, given.text()) }
+        guard event == .chat else { return (contentType, beginning(of: given.text())) }
         let content = Self(given, contentType: contentType)
         return (content.type, content.text(in: given))
     }
 
-    /// The text of that body; empty when there is none that can be shown.
+    /// The text of that body, or its beginning; empty when there is none that can be shown.
     package func text(in body: Span<UInt8>) -> String {
         guard let text else { return "" }
-        return MessageCharset(contentType: type).text(of: body.part(text))
+        return Self.beginning(of: MessageCharset(contentType: type).text(of: body.part(text)))
+    }
+
+    /// A text, or as many of its characters as there is room for. One that is longer than that is cut.
+    private static func beginning(of text: String) -> String {
+        guard text.utf8.count > longestText else { return text }
+        let scalars = text.unicodeScalars
+        let end = scalars.index(before: scalars.index(after: text.utf8.index(text.startIndex, offsetBy: longestText)))
+        let last = text[..<end].index(before: end)
+        let isWhole = text.index(after: last) == end || last == text.startIndex
+        return String(text[..<(isWhole ? end : last)])
     }
 
     private init(_ body: Span<UInt8>, in range: Range<Int>, contentType: String, isPlain: Bool, depth: Int) {

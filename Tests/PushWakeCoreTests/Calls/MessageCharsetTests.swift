@@ -76,3 +76,41 @@ private func textRead(_ body: [UInt8], as contentType: String) -> String {
         #expect(MessageBody(contentType: contentType) == .text)
     }
 }
+
+@Suite struct `A text of a MESSAGE that is longer than any push` {
+    private static let most = 5120
+
+    private func kept(_ text: String) -> String { textRead(Array(text.utf8), as: "text/plain") }
+
+    @Test(arguments: [0, 1, 5119, 5120])
+    func `is whole up to that`(count: Int) {
+        let text = String(repeating: "x", count: count)
+        #expect(kept(text) == text)
+    }
+
+    @Test(arguments: [
+        "x", "\u{E9}", "\u{20AC}", "\u{1F600}", "e\u{301}", "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}",
+    ])
+    func `ends with a whole character`(character: String) {
+        for before in 0..<4 {
+            let text = String(repeating: "-", count: before) + String(repeating: character, count: 6000)
+            let kept = kept(text)
+            #expect(text.hasPrefix(kept) && kept.utf8.count <= Self.most)
+            #expect(kept.utf8.count > Self.most - character.utf8.count)
+            #expect(kept.count == before + (kept.utf8.count - before) / character.utf8.count)
+        }
+    }
+
+    @Test func `is cut within a character that is longer than that`() {
+        let kept = kept("e" + String(repeating: "\u{301}", count: 30_000))
+        #expect(kept.utf8.count > Self.most - 2 && kept.utf8.count <= Self.most)
+    }
+
+    @Test func `that a host has read is cut as well`() {
+        let text = String(repeating: "x", count: 60_000)
+        for event in [PushEvent.chat, .voicemail, nil] {
+            #expect(
+                MessageContent.shown(of: text.utf8.span, contentType: "text/plain", event).text.utf8.count == Self.most)
+        }
+    }
+}

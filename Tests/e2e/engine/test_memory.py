@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Shared memory runs out while phones wake: calls fail, Kamailio lives, and when memory is free again all is well."""
+"""Shared memory runs out while phones wake: calls fail, Kamailio lives, and when memory is free again all is well. What the
+engine keeps of requests stays small."""
 
+import pathlib
 import re
 import time
 
@@ -68,3 +70,27 @@ def test_shared_memory_runs_out_and_comes_back(make_server, wire, simulator):
         simulator.wait_event(other.push.token, "call")
         other.register()
         assert call.wait_final().status == 200
+
+
+def engine_memory(server):
+    status = pathlib.Path(f"/proc/{server.engine_pid()}/status").read_text()
+    return int(re.search(r"RssAnon:\s+(\d+)", status)[1]) * 1000
+
+
+def test_of_a_long_text_no_more_is_kept_than_a_push_can_carry(make_server, wire):
+    """Each request is kept for a minute after its end."""
+    server = make_server(arguments=("-m", "512"))
+    phone = wire.phone(server, "reader", "tcp", rfc8599_fcm())
+    phone.register()
+    caller = wire.caller(server)
+    text = "long " * 8600
+
+    def send(count):
+        for _ in range(count):
+            caller.write(phone.user, text).wait_status(200)
+
+    send(50)
+    before = engine_memory(server)
+    send(500)
+    assert server.counter("requests_kept") >= 500
+    assert engine_memory(server) - before < 500 * len(text) // 4
