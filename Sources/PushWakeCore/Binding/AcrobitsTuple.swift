@@ -17,10 +17,11 @@ enum AcrobitsTuple {
         appID: String, deviceToken: String, selector: String, attributes: Binding.Attributes = .init()
     ) throws(Problem) -> Binding {
         try TokenRules.check(app: appID, from: "pn-param")
-        try TokenRules.check(token: deviceToken, of: .acrobits, from: "pn-prid")
         var attributes = attributes
         attributes[.selector] = selector.isEmpty ? nil : selector
-        return Binding(
-            provider: .acrobits, app: appID, token: deviceToken, dialect: .acrobitsTuple, attributes: attributes)
+        return try TokenRules.checked(
+            Binding(
+                provider: .acrobits, app: appID, token: deviceToken, dialect: .acrobitsTuple, attributes: attributes),
+            from: "pn-prid")
     }
 }

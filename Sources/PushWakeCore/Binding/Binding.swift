@@ -30,9 +30,9 @@ public struct Binding: Equatable, Sendable {
     }
     /// Nil when the dialect has no such notion.
     public var service: TokenUse?
-    /// Device token, registration token or subscription URI, escapes resolved.
-    @inlinable public var token: String {
-        get { box.texts.token }
+    /// Device token, registration token or subscription URI, in the one spelling that it is compared in (`TokenSpelling`).
+    public package(set) var token: String {
+        @inlinable get { box.texts.token }
         set { change { $0.token = newValue } }
     }
     /// How the phone said it.
@@ -76,7 +76,7 @@ public struct Binding: Equatable, Sendable {
         set { change { $0.route = newValue } }
     }
 
-    /// Takes every field as it is.
+    /// Takes every field as it is, apart from the spelling of the token.
     public init(
         aor: String = "", provider: Provider, environment: Environment = .standard, app: String = "",
         team: String = "", service: TokenUse? = nil, token: String, dialect: Dialect, instance: String = "",
@@ -86,8 +86,8 @@ public struct Binding: Equatable, Sendable {
     ) {
         box = TextBox(
             Texts(
-                aor: aor, app: app, team: team, token: token, instance: instance, contact: contact, callID: callID,
-                route: route, attributes: attributes))
+                aor: aor, app: app, team: team, token: TokenSpelling.canonical(token, of: provider), instance: instance,
+                contact: contact, callID: callID, route: route, attributes: attributes))
         self.provider = provider
         self.environment = environment
         self.service = service

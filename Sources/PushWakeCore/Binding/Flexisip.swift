@@ -8,11 +8,12 @@ enum Flexisip {
         _ param: AppleParam, prid: String, environment: Environment, attributes: Binding.Attributes
     ) throws(Problem) -> [Binding] {
         if param.services.count == 1, environment == .standard, isSingle(prid) {
-            try TokenRules.check(token: prid, of: .apns, from: "pn-prid")
             return [
-                Binding(
-                    provider: .apns, app: param.bundle, team: param.team, service: param.services.first, token: prid,
-                    dialect: .rfc8599, attributes: attributes)
+                try TokenRules.checked(
+                    Binding(
+                        provider: .apns, app: param.bundle, team: param.team, service: param.services.first,
+                        token: prid,
+                        dialect: .rfc8599, attributes: attributes), from: "pn-prid")
             ]
         }
         let tokens = split(prid)
@@ -26,12 +27,12 @@ enum Flexisip {
         let isPlain = environment == .standard && tokens.count == 1 && tokens.allSatisfy { $0.service == nil }
         var bindings: [Binding] = []
         for (index, token) in tokens.enumerated() where index < services.count {
-            try TokenRules.check(token: token.text, of: .apns, from: "pn-prid")
             bindings.append(
-                Binding(
-                    provider: .apns, environment: environment, app: param.bundle, team: param.team,
-                    service: services[index], token: token.text, dialect: isPlain ? .rfc8599 : .flexisip,
-                    attributes: attributes))
+                try TokenRules.checked(
+                    Binding(
+                        provider: .apns, environment: environment, app: param.bundle, team: param.team,
+                        service: services[index], token: token.text, dialect: isPlain ? .rfc8599 : .flexisip,
+                        attributes: attributes), from: "pn-prid"))
         }
         return bindings
     }

@@ -18,10 +18,11 @@ enum LegacyLinphone {
         guard let provider = provider(named: type) else {
             if others.serves(named: type) {
                 try TokenRules.check(app: app, from: "app-id")
-                try TokenRules.check(token: token, of: .webhook, from: "pn-tok")
                 return .bind([
-                    Binding(
-                        otherService: type, app: app, token: token, dialect: .legacyLinphone, attributes: attributes)
+                    try TokenRules.checked(
+                        Binding(
+                            otherService: type, app: app, token: token, dialect: .legacyLinphone,
+                            attributes: attributes), from: "pn-tok")
                 ])
             }
             throw TokenRules.unknownProvider(type, "pn-type", known: "apple, android, firebase or google")
@@ -30,8 +31,7 @@ enum LegacyLinphone {
             provider: provider, app: app, token: token, dialect: .legacyLinphone, attributes: attributes)
         if provider == .apns { readSuffixes(of: app, into: &binding) }
         try TokenRules.check(app: binding.app, from: "app-id")
-        try TokenRules.check(token: token, of: provider, from: "pn-tok")
-        return .bind([binding])
+        return .bind([try TokenRules.checked(binding, from: "pn-tok")])
     }
 
     private static func provider(named type: String) -> Provider? {

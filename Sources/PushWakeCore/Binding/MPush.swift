@@ -35,7 +35,7 @@ enum MPush {
         var binding = Binding(provider: provider, environment: environment, app: app, token: token, dialect: .mpush)
         if provider == .apns { readKind(of: &binding) }
         if provider != .webpush || !app.isEmpty { try TokenRules.check(app: binding.app, from: header) }
-        try TokenRules.check(token: token, of: provider, from: header)
+        binding = try TokenRules.checked(binding, from: header)
         if isBrowserOfFirebase { binding.attributes[FCMPlatform.attribute] = "web" }
         if value.part(letter).equalsIgnoringCase("j") { binding.attributes[FCMPlatform.attribute] = "ios" }
         return .bind([binding])

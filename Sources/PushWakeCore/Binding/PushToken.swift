@@ -18,9 +18,12 @@ enum PushToken {
             app = try parameters.required(.tokenApp, for: type)
             try TokenRules.check(app: app, from: "push-token-app")
         }
-        try TokenRules.check(token: token, of: provider, from: "push-token-id")
         let attributes = parameters.attributes(warnings: &warnings)
-        return .bind([Binding(provider: provider, app: app, token: token, dialect: .pushToken, attributes: attributes)])
+        return .bind([
+            try TokenRules.checked(
+                Binding(provider: provider, app: app, token: token, dialect: .pushToken, attributes: attributes),
+                from: "push-token-id")
+        ])
     }
 
     private static func provider(named type: String) -> Provider? {
@@ -48,8 +51,13 @@ enum TokenRules {
     ]
     private static let longestPlaceholder = 15
 
-    /// Checks a token for its provider; `parameter` is where it came from.
-    static func check(token: String, of provider: Provider, from parameter: String) throws(Problem) {
+    /// The binding, whose token is one of its provider; `parameter` is where that came from.
+    static func checked(_ binding: Binding, from parameter: String) throws(Problem) -> Binding {
+        try check(token: binding.token, of: binding.provider, from: parameter)
+        return binding
+    }
+
+    private static func check(token: String, of provider: Provider, from parameter: String) throws(Problem) {
         guard !token.isEmpty else {
             throw Problem(.badToken, parameter, "holds no token; send the one the push service gave")
         }

@@ -43,9 +43,10 @@ enum RFC8599 {
             let isRequired = provider.row.isAppRequired
             let app = isRequired ? try parameters.required(.param, for: name) : parameters[.param] ?? ""
             if isRequired || !app.isEmpty { try TokenRules.check(app: app, from: "pn-param") }
-            try TokenRules.check(token: token, of: provider, from: "pn-prid")
             return .bind([
-                Binding(provider: provider, app: app, token: token, dialect: .rfc8599, attributes: attributes)
+                try TokenRules.checked(
+                    Binding(provider: provider, app: app, token: token, dialect: .rfc8599, attributes: attributes),
+                    from: "pn-prid")
             ])
         }
     }
@@ -67,10 +68,10 @@ enum RFC8599 {
     ) throws(Problem) -> Binding {
         let app = parameters[.param] ?? ""
         if !app.isEmpty { try TokenRules.check(app: app, from: "pn-param") }
-        try TokenRules.check(token: token, of: .webhook, from: "pn-prid")
-        return Binding(
-            otherService: name, app: app, token: token, dialect: .rfc8599,
-            attributes: parameters.attributes(warnings: &warnings))
+        return try TokenRules.checked(
+            Binding(
+                otherService: name, app: app, token: token, dialect: .rfc8599,
+                attributes: parameters.attributes(warnings: &warnings)), from: "pn-prid")
     }
 
     private static func webPush(
@@ -82,9 +83,9 @@ enum RFC8599 {
                     .unusedParameter, "pn-param",
                     "is not used with webpush and was ignored (RFC 8599, 12); leave it out"))
         }
-        try TokenRules.check(token: token, of: .webpush, from: "pn-prid")
         let attributes = WebPushKeys.checked(attributes, warnings: &warnings)
-        return Binding(provider: .webpush, token: token, dialect: .rfc8599, attributes: attributes)
+        return try TokenRules.checked(
+            Binding(provider: .webpush, token: token, dialect: .rfc8599, attributes: attributes), from: "pn-prid")
     }
 }
 

@@ -67,6 +67,8 @@ struct ByteClass: Sendable {
     static let digit = ByteClass(low: 0x03FF_0000_0000_0000, high: 0)
     /// Bundle ids, packages and projects: letters, digits, `.`, `_`, `-`, `:`.
     static let app = ByteClass(low: 0x07FF_6000_0000_0000, high: 0x07FF_FFFE_87FF_FFFE)
+    /// What never has to be escaped in a URL (RFC 3986, 2.3).
+    static let unreserved = ByteClass(low: 0x03FF_6000_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
     /// What may stand in a path segment unescaped and in an Apple token: unreserved (RFC 3986, 2.3) and `:`.
     static let appleToken = ByteClass(low: 0x07FF_6000_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
     /// Visible ASCII that no JSON string and no log line has to escape.

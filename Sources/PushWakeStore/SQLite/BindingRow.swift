@@ -63,7 +63,7 @@ struct BindingRow {
     /// Reads the current row; nil when it is damaged.
     static func read(
         _ row: SQLiteStatement, aor: String, kinds: BindingKindTable
-    ) throws(StoreError) -> Binding? {
+    ) throws(StoreError) -> StoredRow? {
         let plain = TextPacking.plain
         var room: [UInt8] = []
         func text(_ column: Int32, _ packing: TextPacking) -> String? {
@@ -82,7 +82,7 @@ struct BindingRow {
             callID: callID, cseq: cseq, attributes: extra.attributes, registeredAt: row.number(3),
             expiresAt: row.number(3) &+ row.number(4), forgetAt: row.number(5))
         binding.flags = UInt8(truncatingIfNeeded: row.number(6))
-        return binding
+        return StoredRow(id: row.number(0), binding, isRespelled: !binding.token.isSameBytes(as: token))
     }
 
     /// A Contact repeats what other columns have.

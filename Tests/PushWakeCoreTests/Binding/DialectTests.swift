@@ -27,8 +27,8 @@ private func brief(_ registration: Registration) -> [String] {
         // Mizutech's phones leave the team out.
         ("pn-provider=apns;pn-param=com.example.phone;pn-prid=00", ["apns default |com.example.phone remote 00"]),
         ("pn-provider=apns;pn-param=com.example.phone.voip;pn-prid=00", ["apns default |com.example.phone voip 00"]),
-        // Names in any case, values as they are.
-        ("PN-Provider=APNS;Pn-Param=T.Com.App;PN-PRID=aBc", ["apns default T|Com.App remote aBc"]),
+        // Names in any case, values as they are, but for the digits of a token.
+        ("PN-Provider=APNS;Pn-Param=T.Com.App;PN-PRID=aBc", ["apns default T|Com.App remote abc"]),
         (
             "transport=tls;ob;pn-provider=fcm;gr=urn:x;pn-param=p-1;lr;pn-prid=fGx:APA91b-_",
             ["fcm default |p-1 - fGx:APA91b-_"]

@@ -3,10 +3,12 @@
 
 import re
 import time
+import uuid
+from urllib.parse import quote
 
 import pytest
 
-from phones import no_push, rfc8599_fcm
+from phones import Push, apns_token, no_push, rfc8599_fcm
 from servers import CONFIG, stopped, wait_until
 
 
@@ -238,24 +240,35 @@ def is_over(kamailio, user):
                lambda: not re.search(r"expires_in\W+[1-9]", listing(kamailio, user)))
 
 
-def test_a_token_leaves_a_user_who_never_logged_out(make_kamailio, wire, simulator):
-    """The app was offline, or crashed; then somebody else logs in on that phone."""
-    kamailio = make_kamailio(wake_timeout=2).start().wait_engine()
-    before, after = accounts(kamailio, wire, "before", "after")
-    before.register(1)
-    before.sleep()
-    is_over(kamailio, "before")
-    after.register()
-    wait_until("the binding is gone", lambda: "moved to after" in listing(kamailio, "before"))
-    line = kamailio.wait_log("binding removed aor=before: its phone has registered as after")
-    assert before.push.token not in line
-    assert "moved to" not in listing(kamailio, "after")
-    assert wire.call(kamailio, "before").wait_final(10).status in (404, 480)
-    assert not simulator.pushes(before.push.token)
-    after.sleep()
-    wire.call(kamailio, "after")
-    simulator.wait_push(after.push.token)
-    assert "bindings_moved: 1" in kamailio.rpc("pushwake.stats").replace('"', "")
+def test_who_registers_the_token_of_another_takes_nothing_away(make_kamailio, wire, simulator):
+    """Token and instance are all that one has to know. The phone gets the calls of both, and each names its user."""
+    kamailio = make_kamailio(wake_timeout=8).start().wait_engine()
+    victim, thief = accounts(kamailio, wire, "victim", "thief")
+    victim.register(1)
+    victim.sleep()
+    is_over(kamailio, "victim")
+    for _ in range(2):
+        thief.register()
+    line = kamailio.wait_log("aor=thief has registered with the push token of aor=victim")
+    assert victim.push.token not in line
+    assert kamailio.log_text().count("has registered with the push token") == 1
+    assert "bindings_claimed: 1" in kamailio.rpc("pushwake.stats").replace('"', "")
+    assert re.search(r"shared_with\W+thief", listing(kamailio, "victim"))
+    thief.sleep()
+    call = wire.call(kamailio, "victim")
+    assert "victim" in str(simulator.wait_push(victim.push.token))
+    woken = wire.again(victim)
+    woken.register()
+    woken.wait_request("INVITE")
+    call.wait_status(200)
+    wire.call(kamailio, "thief")
+    wait_until("both are pushed", lambda: len(simulator.calls(victim.push.token)) == 2)
+    assert "thief" in str(simulator.calls(victim.push.token)[1])
+    # Only the victim's own phone ends it.
+    woken.push = no_push()
+    woken.register(600, f"<{woken.uri};pn-provider=fcm;pn-param=pushwake-simulator;pn-prid=null>;+sip.instance=\"<{woken.instance}>\"")
+    assert "unbound by the phone" in listing(kamailio, "victim")
+    assert "unbound" not in listing(kamailio, "thief")
 
 
 def test_a_phone_with_two_accounts_keeps_both(make_kamailio, wire, simulator):
@@ -283,15 +296,43 @@ def test_a_phone_with_two_accounts_keeps_both(make_kamailio, wire, simulator):
         phone.wait_request("INVITE")
 
 
-@pytest.mark.parametrize("setting, moves", [("always", True), ("never", False)])
-def test_the_operator_says_whose_a_token_is(make_kamailio, wire, setting, moves):
-    kamailio = make_kamailio(settings={"one_aor_per_token": setting}).start().wait_engine()
+def test_a_token_leaves_a_user_where_apps_have_one_account(make_kamailio, wire, simulator):
+    """The app was offline, or crashed; then somebody else logs in on that phone."""
+    kamailio = make_kamailio(wake_timeout=2, settings={"one_aor_per_token": "always"}).start().wait_engine()
     before, after = accounts(kamailio, wire, "before", "after")
-    before.register(600 if moves else 1)
-    if not moves:
-        is_over(kamailio, "before")
+    before.register()
+    before.sleep()
     after.register()
-    if moves:
-        wait_until("the binding is gone", lambda: "moved to after" in listing(kamailio, "before"))
-    else:
-        assert kamailio.rpc("pushwake.list", "after") and "moved to" not in listing(kamailio, "before")
+    wait_until("the binding is gone", lambda: "moved to after" in listing(kamailio, "before"))
+    line = kamailio.wait_log("binding removed aor=before: its phone has registered as after")
+    assert before.push.token not in line
+    assert "moved to" not in listing(kamailio, "after")
+    assert wire.call(kamailio, "before").wait_final(10).status >= 400
+    assert not simulator.pushes(before.push.token)
+    assert "bindings_moved: 1" in kamailio.rpc("pushwake.stats").replace('"', "")
+
+
+def spellings(token):
+    """What apps make of the bytes of a token, and what else a service takes for it."""
+    pairs = [token[at:at + 8] for at in range(0, 64, 8)]
+    return [token, token.upper(), token.capitalize(), token[:32].upper() + token[32:], f"<{' '.join(pairs)}>",
+            f" {token} ", " ".join(pairs).upper(), f"<{token}>", f"{token}\t", f" <{token.upper()}> "]
+
+
+@pytest.mark.parametrize("form", ["Contact", "X-MPUSH"])
+def test_a_token_in_another_spelling_is_the_same(make_kamailio, wire, simulator, form):
+    kamailio = make_kamailio(wake_timeout=8).start().wait_engine()
+    token = apns_token()
+    for number, spelling in enumerate(spellings(token)):
+        phone = wire.phone(kamailio, "speller", "tcp", no_push(), instance=f"urn:uuid:{uuid.uuid4()}")
+        push = f";pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone.voip;pn-prid={quote(spelling)}"
+        if form == "Contact":
+            phone.push = Push("spelled", token, contact=push, sip_pns="apns")
+        elif number < 8:  # SIP itself takes blanks around a header away
+            phone.push = Push("spelled", token, header=f"X-MPUSH: i:com.example.phone:{spelling}")
+        phone.register()
+        phone.sleep()
+    assert listing(kamailio, "speller").count("aor:") == 1
+    wire.call(kamailio, "speller")
+    simulator.wait_push(token)
+    assert kamailio.counter("pushes") == 1

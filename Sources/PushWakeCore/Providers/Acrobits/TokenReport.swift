@@ -116,9 +116,9 @@ extension TokenReport {
             return made
         }
         if provider != .webpush || !app.isEmpty { try TokenRules.check(app: app, from: "app") }
-        try TokenRules.check(token: token, of: provider, from: "token")
-        return Binding(
-            provider: provider, environment: environment, app: app, service: service, token: token, dialect: .mpush,
-            attributes: attributes)
+        return try TokenRules.checked(
+            Binding(
+                provider: provider, environment: environment, app: app, service: service, token: token, dialect: .mpush,
+                attributes: attributes), from: "token")
     }
 }
