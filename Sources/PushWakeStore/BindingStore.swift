@@ -44,10 +44,13 @@ public protocol BindingStore: AnyObject {
     func clockJumped(from old: Int64, to new: Int64) throws(StoreError)
 
     /// Bindings whose registration ends after a place and by `end`, in the order of the ends, at most `limit`: of phones
-    /// that refresh by themselves, or of the others. The last one's place finds the next ones.
+    /// that refresh by themselves, or of the others. Not those that `learnEnds` has yet to read.
     func ending(
         after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int
-    ) throws(StoreError) -> [EndingBinding]
+    ) throws(StoreError) -> EndingPage
+
+    /// Reads when the registrations of some more rows end; true when all are known. Each call takes some milliseconds at most.
+    func learnEnds(limit: Int) throws(StoreError) -> Bool
 
     /// AoRs with live bindings after `cursor` in the order of their bytes, at most `limit`: for listing
     /// without loading everything. Start with "".
@@ -74,6 +77,9 @@ public protocol BindingStore: AnyObject {
 extension BindingStore {
     /// What has no file can be written.
     public func tryWriting() throws(StoreError) {}
+
+    /// What is in memory is known.
+    public func learnEnds(limit: Int) throws(StoreError) -> Bool { true }
 
     /// `keep` for those who ask for nothing but the contacts that were left.
     @discardableResult
@@ -211,6 +217,18 @@ public struct EndingBinding: Equatable, Sendable {
     public init(binding: Binding, cursor: ExpiryCursor) {
         self.binding = binding
         self.cursor = cursor
+    }
+}
+
+/// Registrations that end, as far as a store has looked.
+public struct EndingPage: Equatable, Sendable {
+    public var found: [EndingBinding] = []
+    /// All up to here were looked at: the next page begins behind it.
+    public var reached: ExpiryCursor
+
+    public init(found: [EndingBinding] = [], reached: ExpiryCursor) {
+        self.found = found
+        self.reached = reached
     }
 }
 

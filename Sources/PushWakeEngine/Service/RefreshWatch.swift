@@ -27,6 +27,9 @@ final class RefreshWatch {
     /// Milliseconds between two looks while more is due.
     private static let shortPause: Int64 = 100
     private static let longPause: Int64 = 1000
+    /// Rows that are read in one turn while not all ends are known, some 3 ms, and milliseconds until the next turn.
+    private static let learned = 1000
+    private static let learningPause: Int64 = 5
     /// Seconds that a clock may be set back before the places are taken anew.
     private static let clockTolerance: Int64 = 60
 
@@ -34,6 +37,8 @@ final class RefreshWatch {
     private var walks: [Walk]
     /// The last look found a store that could not be read.
     private var hasFailed = false
+    /// The store has read all ends once.
+    private var knowsEnds = false
 
     /// `asksAll`: also phones that said `+sip.pnsreg` are asked `lead` seconds before the end.
     init(core: EngineCore, lead: Int64, asksAll: Bool = false, now: Int64) {
@@ -49,17 +54,33 @@ final class RefreshWatch {
     /// Looks again and again as long as this object lives.
     func start() {
         let isMoreDue = look(now: core.delivery.loop.wallSeconds)
-        core.delivery.loop.schedule(after: isMoreDue ? Self.shortPause : Self.longPause) { [weak self] in
+        let pause = isMoreDue ? Self.shortPause : Self.longPause
+        core.delivery.loop.schedule(after: knowsEnds || hasFailed ? pause : Self.learningPause) { [weak self] in
             self?.start()
         }
     }
 
     /// Pushes what is due at `now`; true when there may be more. Under load nothing goes, and nothing is lost.
     func look(now: Int64) -> Bool {
-        guard core.refusal(of: .refresh) == nil else { return false }
+        learnEnds()
+        guard knowsEnds, core.refusal(of: .refresh) == nil else { return false }
         var isMoreDue = false
         for index in walks.indices where advance(&walks[index], now: now) { isMoreDue = true }
         return isMoreDue
+    }
+
+    private func learnEnds() {
+        do throws(StoreError) {
+            if try core.store.learnEnds(limit: Self.learned) { knowsEnds = true }
+        } catch {
+            fail(error)
+        }
+    }
+
+    private func fail(_ error: StoreError) {
+        // The next look finds them.
+        if !hasFailed { core.log(.error, "phones cannot be asked to register for now: \(error)") }
+        hasFailed = true
     }
 
     private func advance(_ walk: inout Walk, now: Int64) -> Bool {
@@ -68,19 +89,17 @@ final class RefreshWatch {
         let begin = max(walk.cursor, ExpiryCursor(time: now))
         guard begin < end else { return false }
         do throws(StoreError) {
-            let found = try core.store.ending(
+            let page = try core.store.ending(
                 after: begin, by: end.time, refreshingThemselves: walk.isOfOwnRefreshers, limit: Self.batch)
-            for ending in found {
+            for ending in page.found {
                 try push(ending.binding, lead: walk.lead, now: now)
                 walk.cursor = ending.cursor
             }
-            if found.count < Self.batch { walk.cursor = end }
+            walk.cursor = page.reached
             hasFailed = false
-            return found.count == Self.batch
+            return page.reached < end
         } catch {
-            // The next look finds them.
-            if !hasFailed { core.log(.error, "phones cannot be asked to register for now: \(error)") }
-            hasFailed = true
+            fail(error)
             return false
         }
     }

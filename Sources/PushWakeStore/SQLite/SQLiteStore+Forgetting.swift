@@ -50,7 +50,7 @@ extension SQLiteStore {
         return gone
     }
 
-    private func newestTimes(of row: (id: Int64, base: TimesFile.Base)) -> TimesFile.Times? {
+    func newestTimes(of row: (id: Int64, base: TimesFile.Base)) -> TimesFile.Times? {
         guard let times, TimesFile.hasPlace(row.id) else { return nil }
         let place = times.places(ofUser: row.id >> 8)[Int(row.id & 0xFF)]
         return place.flatMap { $0.base == row.base ? $0.times : nil }

@@ -33,12 +33,8 @@ public final class SQLiteStore: BindingStore {
         public var pageLimit: Int
         /// Seconds for which tombstones stay.
         public var tombstoneLifetime: Int64
-        /// Keeps indices for `ending(after:by:refreshingThemselves:limit:)`, which every REGISTER pays for.
+        /// Keeps in mind what `ending(after:by:refreshingThemselves:limit:)` looks for.
         public var findsEnds = false
-        /// Keeps an index for `bindings(ofPURR:now:)`, which every new user pays for.
-        public var findsPURRs = false
-        /// Keeps indices for `users(withTokenOf:)`, which every new binding pays for.
-        public var findsTokens = false
         public var purrs = PURRLimits()
         /// Bindings of one user; the oldest gives way.
         public var perUser = BindingLimits.perUser
@@ -71,14 +67,14 @@ public final class SQLiteStore: BindingStore {
     let perUser: Int
     /// The newest times of rows; nil where there are none besides the table's.
     let times: TimesFile?
-    /// Whether times may be written there. What finds registrations by their end looks at the table alone.
-    let keepsTimesApart: Bool
+    /// Nil where nobody asks.
+    var ends: RegistrationEnds?
     /// Text for the log when a row cannot be read, once for each.
     public var onDamage: ((String) -> Void)?
     private var damaged: Set<Int64> = []
     /// Why the newest times are neither read nor kept; nil when they are.
     public let lacksTimes: StoreError?
-    /// Why nobody is found by a token although `findsTokens` was set; nil otherwise.
+    /// Why nobody is found by a token; nil when all are.
     public let lacksTokens: StoreError?
 
     /// Opens the file, or makes it with mode 0600 (and its directory with 0750).
@@ -93,7 +89,7 @@ public final class SQLiteStore: BindingStore {
         perUser = min(options.perUser, BindingLimits.perUser)
         times = TimesFile(storePath: path)
         lacksTimes = times == nil ? SQLiteFile.error(opening: path + "-times") : nil
-        keepsTimesApart = !options.findsEnds
+        ends = options.findsEnds ? RegistrationEnds() : nil
         try SQLiteSchema.prepare(database, path: path)
         try database.execute(
             """
@@ -106,11 +102,7 @@ public final class SQLiteStore: BindingStore {
             PRAGMA cell_size_check=ON;
             """)
         if options.pageLimit > 0 { try database.execute("PRAGMA max_page_count=\(options.pageLimit)") }
-        lacksTokens = try SQLiteSchema.Indices(
-            findsEnds: options.findsEnds, findsPURRs: options.findsPURRs, findsTokens: options.findsTokens
-        ).make(in: database)
-        // A full disk keeps no engine from its start. What stays in the file counts for whoever reads the row.
-        if options.findsEnds { try? foldTimes() }
+        lacksTokens = try SQLiteSchema.makeIndices(in: database)
         database.setBusyTimeout(options.busyTimeout)
     }
 
@@ -125,7 +117,6 @@ public final class SQLiteStore: BindingStore {
         tombstoneLifetime = BindingLimits.tombstoneLifetime
         perUser = BindingLimits.perUser
         times = TimesFile(storePath: path, isReadOnly: true)
-        keepsTimesApart = false
         lacksTimes = nil
         lacksTokens = nil
         try database.execute("PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON")
@@ -266,9 +257,9 @@ public final class SQLiteStore: BindingStore {
         return try tombstones(of: User(aor: aor, uid: first.id >> 8)).map(\.tombstone).sortedByRemoval()
     }
 
-    /// Other users who may have the token of a binding; slow without `findsTokens`.
+    /// Other users who may have the token of a binding.
     public func users(withTokenOf binding: Binding) throws(StoreError) -> [String] {
-        // Without the index it would go through all rows for each new binding.
+        // Without its index this would go through all rows for each new binding.
         guard lacksTokens == nil else { return [] }
         return try users.find(
             token: TextPacking.plain.pack(binding.token), besides: binding.aor, limit: BindingLimits.usersPerToken)
@@ -279,6 +270,7 @@ public final class SQLiteStore: BindingStore {
     public func clockJumped(from old: Int64, to new: Int64) throws(StoreError) {
         let shift = ClockShift(from: old, to: new)
         try foldTimes()
+        if ends != nil { ends = RegistrationEnds() }
         try write { () throws(StoreError) in
             let update = try database.statement(
                 """
@@ -290,36 +282,6 @@ public final class SQLiteStore: BindingStore {
             try update.bind(3, shift.seconds)
             try update.run()
         }
-    }
-
-    /// Finds registrations that end soon; slow without `findsEnds`.
-    public func ending(
-        after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int
-    ) throws(StoreError) -> [EndingBinding] {
-        guard limit > 0 else { return [] }
-        // Reading needs no room on the disk, nor the lock: whoever asks looks at each binding again.
-        if keepsTimesApart { try? foldTimes() }
-        // The order of the join is the one that the indices serve.
-        let query = try database.statement(
-            """
-            SELECT \(BindingRow.columns), aor FROM bindings CROSS JOIN users ON uid = id >> 8
-            WHERE registered_at + expires_in BETWEEN ?1 AND ?2 AND (registered_at + expires_in > ?1 OR id > ?3)
-            AND flags & 1 = ?4 ORDER BY registered_at + expires_in, id
-            """)
-        defer { query.reset() }
-        try query.bind(1, cursor.time)
-        try query.bind(2, end)
-        try query.bind(3, cursor.row)
-        try query.bind(4, refreshingThemselves ? 1 : 0)
-        var found: [EndingBinding] = []
-        // Not the query's LIMIT: less than was asked for means that no more are there, so rows that cannot be read do not count.
-        while found.count < limit, try query.step() {
-            guard let binding = try read(query, aor: query.text(BindingRow.end)) else { continue }
-            found.append(
-                EndingBinding(
-                    binding: binding, cursor: ExpiryCursor(time: binding.expiresAt, row: query.number(0))))
-        }
-        return found
     }
 
     /// Lists users after `cursor` in the order of bytes.
@@ -370,7 +332,7 @@ public final class SQLiteStore: BindingStore {
         try query.bind(2, user.slots.upperBound)
         var rows: [StoredRow] = []
         while try query.step() {
-            if let binding = try read(query, aor: user.aor) { rows.append(StoredRow(id: query.number(0), binding)) }
+            if let row = try read(query, aor: user.aor) { rows.append(row) }
         }
         renew(&rows)
         return rows
@@ -398,7 +360,7 @@ public final class SQLiteStore: BindingStore {
         while try query.step() {
             isKnown = true
             guard query.number(BindingRow.end) == 0 else { break }
-            if let binding = try read(query, aor: aor) { rows.append(StoredRow(id: query.number(0), binding)) }
+            if let row = try read(query, aor: aor) { rows.append(row) }
         }
         renew(&rows)
         return isKnown ? rows : nil
@@ -436,17 +398,17 @@ public final class SQLiteStore: BindingStore {
         var rows: [(id: Int64, tombstone: RemovedBinding)] = []
         while try query.step() {
             // One that cannot be read is overwritten by the next.
-            guard let binding = try BindingRow.read(query, aor: aor, kinds: kinds) else { continue }
+            guard let row = try BindingRow.read(query, aor: aor, kinds: kinds) else { continue }
             let mark = RemovedBinding(
-                binding: binding, reason: query.text(BindingRow.end + 1), removedAt: query.number(BindingRow.end))
-            rows.append((query.number(0), mark))
+                binding: row.binding, reason: query.text(BindingRow.end + 1), removedAt: query.number(BindingRow.end))
+            rows.append((row.id, mark))
         }
         return rows
     }
 
     /// Nil when the row is damaged: a user loses that binding until the phone registers again, and no other.
-    private func read(_ row: SQLiteStatement, aor: String) throws(StoreError) -> Binding? {
-        if let binding = try BindingRow.read(row, aor: aor, kinds: kinds) { return binding }
+    func read(_ row: SQLiteStatement, aor: String) throws(StoreError) -> StoredRow? {
+        if let read = try BindingRow.read(row, aor: aor, kinds: kinds) { return read }
         if damaged.count < 10_000, damaged.insert(row.number(0)).inserted {
             onDamage?(
                 "\(path): row \(row.number(0)) of \(aor) cannot be read and counts as missing until its phone registers; "
@@ -460,6 +422,7 @@ public final class SQLiteStore: BindingStore {
         let insertion = try bindingInsertion()
         try BindingRow.bind(binding, id: id, kindID: kindID, to: insertion)
         try insertion.run()
+        noteEnd(of: binding, id: id)
     }
 
     private func bindingInsertion() throws(StoreError) -> SQLiteStatement {

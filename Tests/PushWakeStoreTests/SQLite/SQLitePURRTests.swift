@@ -6,19 +6,16 @@ import Testing
 @testable import PushWakeStore
 
 @Suite struct `PURRs in a SQLite file` {
-    @Test(arguments: [true, false])
-    func `are there after it was closed, with and without an index`(findsPURRs: Bool) throws {
+    @Test func `are there after it was closed`() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/bindings.db"
-            var options = SQLiteStore.Options()
-            options.findsPURRs = findsPURRs
             let purr: PURR
             do {
-                let store = try SQLiteStore(path: path, options: options)
+                let store = try SQLiteStore(path: path)
                 _ = try store.register([makeBinding()], now: start)
                 purr = try store.told(makeBinding())
             }
-            let store = try SQLiteStore(path: path, options: options)
+            let store = try SQLiteStore(path: path)
             #expect(try store.bindings(ofPURR: purr, now: start) == [makeBinding()])
             #expect(try store.told(makeBinding()) == purr)
             #expect(try SQLiteStore(reading: path).bindings(ofPURR: purr, now: start + 2 * 86_400) == [makeBinding()])

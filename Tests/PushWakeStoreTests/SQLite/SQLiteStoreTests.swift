@@ -31,23 +31,6 @@ import Testing
         }
     }
 
-    @Test func `finds ends whether or not it has indices for them`() throws {
-        try withTemporaryDirectory { directory in
-            for findsEnds in [false, true, true, false] {
-                var options = SQLiteStore.Options()
-                options.findsEnds = findsEnds
-                let store = try SQLiteStore(path: directory + "/bindings.db", options: options)
-                _ = try store.register([makeBinding(expires: 60)], now: start)
-                let found = try store.ending(
-                    after: ExpiryCursor(time: start), by: start + 60, refreshingThemselves: false, limit: 9)
-                #expect(found.map(\.binding) == [makeBinding(expires: 60)])
-                let database = try SQLiteDatabase(path: directory + "/bindings.db", busyTimeout: 100)
-                let count = "SELECT count(*) FROM sqlite_schema WHERE name IN ('bindings_by_end', 'users_by_uid')"
-                #expect(try database.number(count) == (findsEnds ? 2 : 0))
-            }
-        }
-    }
-
     @Test func `numbers users who come in a group once each`() throws {
         try withTemporaryDirectory { directory in
             _ = try SQLiteStore(path: directory + "/bindings.db").register([makeBinding(aor: "old")], now: start)

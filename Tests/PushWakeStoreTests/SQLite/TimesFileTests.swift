@@ -21,10 +21,8 @@ import Testing
         return later
     }
 
-    private func open(_ path: String, findsEnds: Bool = false) throws -> BufferedStore {
-        var options = SQLiteStore.Options()
-        options.findsEnds = findsEnds
-        let store = try BufferedStore(SQLiteStore(path: path, options: options))
+    private func open(_ path: String) throws -> BufferedStore {
+        let store = try BufferedStore(SQLiteStore(path: path))
         store.isAlone = true
         return store
     }
@@ -246,26 +244,12 @@ import Testing
         }
     }
 
-    @Test func `has the newest times in the tables when the clock jumps, and for who looks for ends there`() throws {
+    @Test func `has the newest times in the tables when the clock jumps`() throws {
         try withStore { (store, path) throws in
             _ = try store.register([refresh(after: 60)], now: start + 60)
             let year: Int64 = 365 * 86_400
             try store.clockJumped(from: start + 100, to: start + 100 + year)
             #expect(try store.bindings(of: aor, now: start + 100 + year).map(\.registeredAt) == [start + 60 + year])
-            let binding = makeBinding(aor: "zoe", token: "zoe's", at: start + year)
-            for seconds in [0, 70] as [Int64] {
-                _ = try store.register([refresh(after: seconds, of: binding)], now: start + year + seconds)
-                try store.flush()
-            }
-            store.isAlone = false
-            let finding = try open(path, findsEnds: true)
-            let ends = try finding.ending(
-                after: ExpiryCursor(time: start + year + 3665), by: start + year + 9999, refreshingThemselves: false,
-                limit: 9)
-            #expect(ends.map(\.binding) == [refresh(after: 70, of: binding)])
-            #expect(TimesFile(storePath: path)?.isEmpty == true)
-            _ = try finding.register([refresh(after: 80, of: binding)], now: start + year + 80)
-            try finding.flush()
             #expect(TimesFile(storePath: path)?.isEmpty == true)
         }
     }

@@ -100,7 +100,7 @@ public final class BufferedStore: BindingStore {
         let firsts = try store.write(replacing: rows, adding: added.map(\.bindings))
         // Now they have ids, which whoever needs them reads.
         for user in added { recent[user.key] = nil }
-        if store.keepsTimesApart { prepareRefreshes(of: firsts) }
+        prepareRefreshes(of: firsts)
         waiting.removeAll(keepingCapacity: true)
         added.removeAll(keepingCapacity: true)
         journal.clear()
@@ -186,7 +186,8 @@ public final class BufferedStore: BindingStore {
         let rows = zip(places, plan.stored).map { place, binding in
             WaitingRow(
                 id: user.rows[place].id, binding: binding,
-                change: RowChange(from: user.rows[place].binding, to: binding))
+                change: user.rows[place].isRespelled
+                    ? .everything : RowChange(from: user.rows[place].binding, to: binding))
         }
         let isRefresh = rows.allSatisfy { $0.change == .times }
         if isRefresh, renew(user, places, plan.stored) {
@@ -229,6 +230,12 @@ public final class BufferedStore: BindingStore {
             places.append(renewed)
         }
         guard places.count == bindings.count, file.write(places, of: rows.first) else { return false }
+        if store.ends != nil {
+            for (offset, place) in known.prefix(bindings.count).enumerated() {
+                guard let old = place?.times.expiresAt else { continue }
+                store.noteEnd(of: bindings[offset], id: rows.first &+ Int64(offset), insteadOf: old)
+            }
+        }
         if let user = recent[key] ?? older[key] {
             for (offset, place) in places.enumerated() where offset < user.rows.count {
                 place.times.apply(to: &user.rows[offset].binding)
@@ -239,7 +246,7 @@ public final class BufferedStore: BindingStore {
 
     /// The same for rows that were read: `places` are those in the user's list.
     private func renew(_ user: Known, _ places: [Int], _ bindings: [Binding]) -> Bool {
-        guard store.keepsTimesApart, let file = store.times, let first = places.first,
+        guard let file = store.times, let first = places.first,
             places.last == first + places.count - 1
         else { return false }
         var renewed: [TimesFile.Place] = []
@@ -253,7 +260,9 @@ public final class BufferedStore: BindingStore {
         }
         guard file.write(renewed, of: user.rows[first].id) else { return false }
         for (place, next) in zip(places, renewed) {
+            let old = user.rows[place].binding.expiresAt
             next.times.apply(to: &user.rows[place].binding)
+            store.noteEnd(of: user.rows[place].binding, id: user.rows[place].id, insteadOf: old)
             user.rows[place].isRenewed = true
         }
         return true
@@ -384,9 +393,15 @@ public final class BufferedStore: BindingStore {
         return count
     }
 
+    public func learnEnds(limit: Int) throws(StoreError) -> Bool {
+        guard try store.learnEnds(limit: limit) else { return false }
+        if !buffers { store.learnEndsAgain() }
+        return true
+    }
+
     public func ending(
         after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int
-    ) throws(StoreError) -> [EndingBinding] {
+    ) throws(StoreError) -> EndingPage {
         try flush()
         return try store.ending(after: cursor, by: end, refreshingThemselves: refreshingThemselves, limit: limit)
     }
@@ -442,44 +457,5 @@ extension RegistrationPlan {
     /// Changes rows that there are, and nothing else.
     fileprivate var keepsRows: Bool {
         cleared.isEmpty && evicted.isEmpty && replaced.count == stored.count && !stored.isEmpty
-    }
-}
-
-/// A user with the number that stands for the AoR in all other tables.
-struct User {
-    let aor: String
-    let uid: Int64
-
-    /// Row ids of this user.
-    var slots: ClosedRange<Int64> { (uid << 8)...(uid << 8 | 255) }
-}
-
-/// Hands out the row ids of a user: freed ones first, so that a refresh overwrites its row.
-struct SlotList {
-    private let user: User
-    private var taken: Set<Int64>
-    private var free: ArraySlice<Int64>
-    private var next: Int64
-
-    init(user: User, free: [Int64], taken: [Int64]) {
-        self.user = user
-        self.free = free.sorted()[...]
-        self.taken = Set(taken)
-        next = (taken.max() ?? (user.slots.lowerBound &- 1)) &+ 1
-    }
-
-    /// Freed ids that nobody took.
-    var unused: ArraySlice<Int64> { free }
-
-    /// An id for a new row. There is one: `BindingLimits` keeps a user within the slots.
-    mutating func take() -> Int64 {
-        if let id = free.popFirst() { return id }
-        if next > user.slots.upperBound { next = user.slots.first { !taken.contains($0) } ?? user.slots.upperBound }
-        defer {
-            taken.insert(next)
-            next &+= 1
-            while taken.contains(next) { next &+= 1 }
-        }
-        return next
     }
 }

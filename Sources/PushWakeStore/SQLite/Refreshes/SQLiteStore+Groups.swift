@@ -14,7 +14,9 @@ extension SQLiteStore {
                 let address = try database.statement(Self.addressUpdate)
                 for row in rows {
                     switch row.change {
-                    case .times: try update(TimesFile.Times(of: row.binding), id: row.id)
+                    case .times:
+                        try update(TimesFile.Times(of: row.binding), id: row.id)
+                        noteEnd(of: row.binding, id: row.id)
                     case .address: try updateAddress(row.binding, id: row.id, with: address)
                     case .everything: try insert(row.binding, id: row.id)
                     }
@@ -44,6 +46,7 @@ extension SQLiteStore {
         try update.bind(BindingRow.times + 3, Int64(binding.flags))
         try update.bind(BindingRow.times + 4, id)
         try update.run()
+        noteEnd(of: binding, id: id)
     }
 }
 

@@ -10,11 +10,15 @@ struct StoredRow {
     var base: TimesFile.Base
     /// Its times are from that file.
     var isRenewed = false
+    /// The table has its token in another spelling, as an earlier release took it: the next REGISTER writes all of the row,
+    /// since its other columns refer to the token.
+    let isRespelled: Bool
 
     /// A row as the table has it.
-    init(id: Int64, _ binding: Binding) {
+    init(id: Int64, _ binding: Binding, isRespelled: Bool = false) {
         self.id = id
         self.binding = binding
+        self.isRespelled = isRespelled
         base = TimesFile.Base(of: TimesFile.Times(of: binding))
     }
 }
