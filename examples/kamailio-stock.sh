@@ -48,10 +48,22 @@ awk '
         print ""
     }
     { print line }
+    line ~ /^[ \t]*route\(REQINIT\);/ { print "\tif(!is_method(\"REGISTER\")) route(PUSHWAKE_PRIVATE);" }
+    line ~ /^[ \t]*reply_route[ \t]*\{/ { print "\troute(PUSHWAKE_PRIVATE);" }
     line ~ /^[ \t]*loadmodule[ \t]*"registrar(\.so)?"/ { print "loadmodule \"pushwake.so\"" }
 ' "$file" > "$new"
+cat >> "$new" <<'END'
 
-for what in 'loadmodule "pushwake.so"' 'pushwake_save("location"' 'pushwake_lookup("location"' 'import_file "pushwake.cfg"'; do
+# What others see of a phone has neither its push token nor its instance
+route[PUSHWAKE_PRIVATE] {
+	subst_hf("Contact", "/;(\\+sip\\.instance|pn-([^p=;>]|p[^u=;>])[^=;>]*|push-token-[^=;>]*|app-?id|devicetoken|selector|x-mpush)=(\"[^\"]*\"|[^;>,]*)//gi", "a");
+	remove_hf_re("^X-(MPUSH|PIID|Sy\\.)");
+	return;
+}
+END
+
+for what in 'loadmodule "pushwake.so"' 'pushwake_save("location"' 'pushwake_lookup("location"' 'import_file "pushwake.cfg"' \
+    'if(!is_method("REGISTER")) route(PUSHWAKE_PRIVATE);' 'reply_route {'; do
     grep -qF "$what" "$new" || fail "$file is not the configuration of the packages: no place for $what"
 done
 cat "$new"

@@ -151,7 +151,7 @@ public final class MemoryStore: BindingStore {
     /// Finds registrations that end soon.
     public func ending(
         after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int
-    ) -> [EndingBinding] {
+    ) -> EndingPage {
         var found: [EndingBinding] = []
         for binding in users.values.lazy.flatMap({ $0.live.map(\.binding) })
         where binding.refreshesItself == refreshingThemselves && binding.expiresAt <= end {
@@ -163,7 +163,9 @@ public final class MemoryStore: BindingStore {
             let own = ExpiryCursor(time: binding.expiresAt, row: Int64(hasher.finalize()))
             if own > cursor { found.append(EndingBinding(binding: binding, cursor: own)) }
         }
-        return Array(found.sorted { $0.cursor < $1.cursor }.prefix(max(0, limit)))
+        found = Array(found.sorted { $0.cursor < $1.cursor }.prefix(max(0, limit)))
+        return EndingPage(
+            found: found, reached: found.count < limit ? ExpiryCursor(time: end) : found.last?.cursor ?? cursor)
     }
 
     /// Lists users after `cursor` in the order of bytes.

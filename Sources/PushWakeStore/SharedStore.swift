@@ -58,6 +58,9 @@ public protocol SharedStore: AnyObject {
     /// who share it the last one is known.
     func noteUser(of binding: Binding, then: @escaping (_ other: String?) -> Void)
 
+    /// Who registered the token of a binding last; nil when that is its own user, or nobody knows.
+    func user(ofTokenOf binding: Binding, then: @escaping (_ other: String?) -> Void)
+
     /// Some users with bindings and where to go on; nil when these were the last. Begin with "". A user may come twice.
     func users(
         after cursor: String, limit: Int, then: @escaping (Result<(aors: [String], next: String?), StoreError>) -> Void)

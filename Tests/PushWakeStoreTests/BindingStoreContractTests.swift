@@ -326,24 +326,24 @@ import Testing
             _ = try store.remove(.all, of: "user4", reason: "by hand", now: start)
             _ = try store.register([makeBinding(aor: "user5", cseq: 2, at: start, expires: 900)], now: start)
             var found: [EndingBinding] = []
-            while true {
-                let page = try store.ending(
-                    after: found.last?.cursor ?? ExpiryCursor(time: start), by: start + 101,
-                    refreshingThemselves: false,
-                    limit: 6)
-                guard !page.isEmpty else { break }
-                found += page
+            var reached = ExpiryCursor(time: start)
+            while reached.time < start + 101 {
+                let page = try store.ending(after: reached, by: start + 101, refreshingThemselves: false, limit: 6)
+                #expect(page.found.count <= 6 && page.reached > reached)
+                found += page.found
+                reached = page.reached
             }
+            #expect(reached == ExpiryCursor(time: start + 101) || reached == found.last?.cursor)
             let users = (0..<20).filter { ![3, 4, 5].contains($0) }.map { "user\($0)" }
             #expect(found.map(\.binding.aor).sorted() == users.sorted())
             #expect(found.map(\.cursor) == found.map(\.cursor).sorted())
             #expect(found.first?.binding.expiresAt == start + 100)
             let own = try store.ending(
                 after: ExpiryCursor(time: start), by: start + 999, refreshingThemselves: true, limit: 6)
-            #expect(own.map(\.binding.aor) == ["user3"])
+            #expect(own.found.map(\.binding.aor) == ["user3"])
             let ended = try store.ending(
                 after: ExpiryCursor(time: start + 102), by: start + 200, refreshingThemselves: false, limit: 6)
-            #expect(ended.isEmpty)
+            #expect(ended.found.isEmpty)
         }
     }
 

@@ -18,12 +18,10 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
     func withStore<Result>(_ body: (any BindingStore) throws -> Result) throws -> Result {
         switch self {
         case .memory: return try body(MemoryStore(findsTokens: true))
-        case .sqlite: return try withTemporaryDirectory { try body(SQLiteStore(path: $0 + "/bindings.db")) }
+        case .sqlite: return try withTemporaryDirectory { try body(Self.sqlite($0)) }
         case .buffered:
             return try withTemporaryDirectory { directory in
-                var options = SQLiteStore.Options()
-                options.findsTokens = true
-                let store = try BufferedStore(SQLiteStore(path: directory + "/bindings.db", options: options))
+                let store = try BufferedStore(Self.sqlite(directory))
                 store.isAlone = true
                 return try body(store)
             }
@@ -32,6 +30,12 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
             return try body(
                 BlockingValkeyStore(ValkeyCluster.shared.servers[0], access: ValkeyCluster.shared.access()))
         }
+    }
+
+    private static func sqlite(_ directory: String) throws -> SQLiteStore {
+        var options = SQLiteStore.Options()
+        options.findsEnds = true
+        return try SQLiteStore(path: directory + "/bindings.db", options: options)
     }
 }
 

@@ -7,17 +7,14 @@ import Testing
 
 /// Room and time per binding. `PUSHWAKE_SCALE=1000000 swift test -c release --filter Scale` measures in full.
 @Suite struct `The scale of a SQLite store` {
-    @Test(arguments: [(SampleKind.apns, false, 300), (.fcm, false, 360), (.apns, true, 360), (.fcm, true, 420)])
-    func `keeps a binding in few bytes, indices included`(kind: SampleKind, findsTokens: Bool, limit: Int) throws {
+    @Test(arguments: [(SampleKind.apns, 360), (.fcm, 420)])
+    func `keeps a binding in few bytes, indices included`(kind: SampleKind, limit: Int) throws {
         let count = scale ?? 5000
         try withTemporaryDirectory { directory in
             let path = directory + "/bindings.db"
-            try fill(path, with: kind, count: count, findsTokens: findsTokens)
+            try fill(path, with: kind, count: count)
             let perBinding = Double(try fileSize(path)) / Double(count)
-            if scale != nil {
-                let name = kind.rawValue + (findsTokens ? ", found by token" : "")
-                print("scale: \(name): \(count) bindings, \(perBinding) bytes each")
-            }
+            if scale != nil { print("scale: \(kind.rawValue): \(count) bindings, \(perBinding) bytes each") }
             #expect(perBinding <= Double(limit))
         }
     }
@@ -26,12 +23,12 @@ import Testing
         let users = scale.map { $0 / 10 } ?? 600
         try withTemporaryDirectory { directory in
             let path = directory + "/bindings.db"
-            try fill(path, with: .apns, count: users, findsPURRs: true)
+            try fill(path, with: .apns, count: users)
             let before = try fileSize(path)
             let purrs = try tell(path, users: users, days: 8)
             let perPURR = Double(try fileSize(path) - before) / Double(purrs.count)
             let times = try [10, users].map { count in
-                try purrTime(SQLiteStore(path: path, options: options(findsPURRs: true)), purrs.prefix(count * 8))
+                try purrTime(SQLiteStore(path: path), purrs.prefix(count * 8))
             }
             if scale != nil { print("scale: \(purrs.count) PURRs, \(perPURR) bytes each, us per use: \(times)") }
             #expect(perPURR <= 100)
@@ -56,25 +53,16 @@ import Testing
     private var scale: Int? { getenv("PUSHWAKE_SCALE").flatMap { Int(String(cString: $0)) } }
 
     /// Registers users one by one; closing the store empties the log into the file.
-    private func fill(
-        _ path: String, with kind: SampleKind, count: Int, findsPURRs: Bool = false, findsTokens: Bool = false
-    ) throws {
-        let store = try SQLiteStore(path: path, options: options(findsPURRs: findsPURRs, findsTokens: findsTokens))
+    private func fill(_ path: String, with kind: SampleKind, count: Int) throws {
+        let store = try SQLiteStore(path: path)
         var samples = SampleBindings(kind: kind)
         for index in 0..<count { _ = try store.register([samples.make(user: index)], now: start) }
         #expect(try store.count() == count)
     }
 
-    private func options(findsPURRs: Bool, findsTokens: Bool = false) -> SQLiteStore.Options {
-        var options = SQLiteStore.Options()
-        options.findsTokens = findsTokens
-        options.findsPURRs = findsPURRs
-        return options
-    }
-
     /// Tells every user's phone a PURR a day.
     private func tell(_ path: String, users: Int, days: Int64) throws -> [PURR] {
-        let store = try SQLiteStore(path: path, options: options(findsPURRs: true))
+        let store = try SQLiteStore(path: path)
         var purrs: [PURR] = []
         for user in 0..<users {
             let now = start + Int64(user)

@@ -77,17 +77,17 @@ import Testing
         var file = stat()
         try #require(stat(path, &file) == 0)
         try #require(disk.resize(kibibytes: Int(file.st_size) / 1024 + 152))
-        var options = SQLiteStore.Options()
-        options.findsTokens = true
+        // Of an earlier release.
+        try SQLiteDatabase(path: path, busyTimeout: 100).execute("DROP INDEX bindings_by_token; VACUUM")
         do {
-            let store = try SQLiteStore(path: path, options: options)
+            let store = try SQLiteStore(path: path)
             guard case .full? = store.lacksTokens else { return #expect(Bool(false), "there is room") }
             #expect(try store.users(withTokenOf: makeBinding(aor: "bob", token: "t5")).isEmpty)
             #expect(try store.bindings(of: "u5", now: start).count == 1)
             _ = try store.register([makeBinding(aor: "bob", token: "t5")], now: start)
         }
         try #require(disk.resize(kibibytes: 64 << 10))
-        let store = try SQLiteStore(path: path, options: options)
+        let store = try SQLiteStore(path: path)
         #expect(store.lacksTokens == nil)
         #expect(try store.users(withTokenOf: makeBinding(aor: "x", token: "t5")).sorted() == ["bob", "u5"])
     }
@@ -96,17 +96,15 @@ import Testing
     @Test(arguments: ["a", "abc", "abcd", "https://push.example.net/p/ü", String(repeating: "f", count: 200)])
     func `is found whole`(token: String) throws {
         try withTemporaryDirectory { directory in
-            for findsTokens in [true, false] {
-                var options = SQLiteStore.Options()
-                options.findsTokens = findsTokens
-                let store = try SQLiteStore(path: "\(directory)/\(findsTokens).db", options: options)
-                for store in [store, MemoryStore(findsTokens: findsTokens)] as [any BindingStore] {
-                    _ = try store.register([makeBinding(token: token)], now: start)
-                    _ = try store.register([makeBinding(aor: "x", token: "x\(token)")], now: start)
-                    _ = try store.register([makeBinding(aor: "y", token: "\(token)y")], now: start)
-                    #expect(try store.users(withTokenOf: makeBinding(aor: "bob", token: token)) == [alice.aor])
-                    #expect(try store.users(withTokenOf: makeBinding(aor: "bob", token: "z\(token)")).isEmpty)
-                }
+            let stores: [any BindingStore] = [
+                try SQLiteStore(path: directory + "/bindings.db"), MemoryStore(), MemoryStore(findsTokens: true),
+            ]
+            for store in stores {
+                _ = try store.register([makeBinding(token: token)], now: start)
+                _ = try store.register([makeBinding(aor: "x", token: "x\(token)")], now: start)
+                _ = try store.register([makeBinding(aor: "y", token: "\(token)y")], now: start)
+                #expect(try store.users(withTokenOf: makeBinding(aor: "bob", token: token)) == [alice.aor])
+                #expect(try store.users(withTokenOf: makeBinding(aor: "bob", token: "z\(token)")).isEmpty)
             }
         }
     }
@@ -115,9 +113,7 @@ import Testing
     @Test(arguments: [("https://ntfy.example.net/up", "?up=1"), ("", String(repeating: "ab", count: 24))])
     func `is found among very many that begin and end alike`(begin: String, end: String) throws {
         try withTemporaryDirectory { directory in
-            var options = SQLiteStore.Options()
-            options.findsTokens = true
-            let store = try SQLiteStore(path: directory + "/bindings.db", options: options)
+            let store = try SQLiteStore(path: directory + "/bindings.db")
             for user in 0..<400 {
                 let digits = "\(user * 1_234_567 + 100_000_000_000_000)"
                 _ = try store.register([makeBinding(aor: "u\(user)", token: begin + digits + end)], now: start)
@@ -142,25 +138,22 @@ import Testing
         }
     }
 
-    @Test func `has an index in a file that was made without one, and none where nobody asks`() throws {
+    @Test func `has an index, also in a file of a release that made none`() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/bindings.db"
             _ = try SQLiteStore(path: path).register([alice], now: start)
-            for findsTokens in [true, true, false] {
-                var options = SQLiteStore.Options()
-                options.findsTokens = findsTokens
-                let store = try SQLiteStore(path: path, options: options)
-                #expect(try store.users(withTokenOf: bob) == [alice.aor])
-                let database = try SQLiteDatabase(path: path, busyTimeout: 100)
-                let names = "SELECT count(*) FROM sqlite_schema WHERE name IN ('bindings_by_token', 'users_by_uid')"
-                #expect(try database.number(names) == (findsTokens ? 2 : 0))
-                let plan = try database.statement("EXPLAIN QUERY PLAN \(UserTable.ofToken)")
-                var steps: [String] = []
-                while try plan.step() { steps.append(plan.text(3)) }
-                plan.reset()
-                #expect(steps.contains { $0.contains("INDEX bindings_by_token") } == findsTokens)
-                #expect(steps.contains { $0.contains("INDEX users_by_uid") } == findsTokens)
-            }
+            let database = try SQLiteDatabase(path: path, busyTimeout: 100)
+            try database.execute(
+                "DROP INDEX bindings_by_token; CREATE INDEX bindings_by_end ON bindings(registered_at + expires_in)")
+            let store = try SQLiteStore(path: path)
+            #expect(try store.users(withTokenOf: bob) == [alice.aor])
+            #expect(try database.number("SELECT count(*) FROM sqlite_schema WHERE name = 'bindings_by_end'") == 0)
+            let plan = try database.statement("EXPLAIN QUERY PLAN \(UserTable.ofToken)")
+            var steps: [String] = []
+            while try plan.step() { steps.append(plan.text(3)) }
+            plan.reset()
+            #expect(steps.contains { $0.contains("INDEX bindings_by_token") })
+            #expect(steps.contains { $0.contains("INDEX users_by_uid") })
         }
     }
 
@@ -173,52 +166,5 @@ import Testing
             due += store.keep([refresh], now: now)?.dueTokens.count ?? 0
         }
         #expect(due == 4)
-    }
-}
-
-@Suite struct `A token that comes in for another user` {
-    private func other(instance: String = "1", selector: String? = nil, callID: String = "a", expires: Int64 = 60)
-        -> Binding
-    {
-        var binding = makeBinding(aor: "alice", token: "t", instance: instance, callID: callID, expires: expires)
-        binding.attributes[.selector] = selector
-        return binding
-    }
-
-    private func isTaken(_ old: Binding, instance: String = "1", after seconds: Int64, _ move: TokenMove) -> Bool {
-        let now = start + seconds
-        return move.takes(
-            old, for: makeBinding(aor: "bob", token: "t", instance: instance, callID: "b", at: now), now: now)
-    }
-
-    @Test func `leaves an account whose registration has ended on the same phone`() {
-        #expect(isTaken(other(), after: 60, .instance))
-        #expect(!isTaken(other(), after: 59, .instance))
-        #expect(!isTaken(other(instance: "2"), after: 60, .instance))
-        #expect(!isTaken(other(instance: ""), instance: "", after: 60, .instance))
-    }
-
-    @Test func `stays with an account that the app tells apart, or that was reported alone`() {
-        #expect(!isTaken(other(selector: "2"), after: 60, .instance))
-        #expect(!isTaken(other(callID: "", expires: 0), after: 60, .instance))
-    }
-
-    @Test(arguments: [(TokenMove.always, true), (.never, false)])
-    func `leaves all others at once or never where the operator says so`(move: TokenMove, isTaken: Bool) {
-        for old in [other(), other(instance: "2"), other(instance: ""), other(selector: "2")] {
-            #expect(self.isTaken(old, after: 1, move) == isTaken)
-        }
-    }
-
-    @Test(arguments: TokenMove.allCases)
-    func `leaves neither its own user nor another token`(move: TokenMove) {
-        let new = makeBinding(aor: "bob", token: "t", instance: "1", at: start + 100)
-        for old in [
-            makeBinding(aor: "bob", token: "t", instance: "1", expires: 60),
-            makeBinding(aor: "alice", token: "u", instance: "1", expires: 60),
-            makeBinding(aor: "alice", provider: .fcm, token: "t", instance: "1", expires: 60),
-            makeBinding(aor: "alice", environment: .sandbox, token: "t", instance: "1", expires: 60),
-            makeBinding(aor: "alice", app: "com.example.other", token: "t", instance: "1", expires: 60),
-        ] { #expect(!move.takes(old, for: new, now: start + 100)) }
     }
 }

@@ -122,6 +122,9 @@ def user(request):
     return USERS[next(_numbers.setdefault(request.module.__name__, itertools.count()))]
 
 
+another_user = user
+
+
 @pytest.fixture
 def phones(request):
     """Makes phones and closes what is left of them."""

@@ -72,6 +72,9 @@ class Phone:
     name = "The Caller"
     # Of what it sends.
     encoding = "utf-8"
+    # How its Contact ends within calls, and further headers there.
+    contact_end = ">"
+    call_headers = ()
 
     def __init__(self, user, server, transport="udp", password=None, port=0):
         self.flow = ""  # ;reg-id=1
@@ -237,7 +240,7 @@ class Phone:
         headers = [("Via", v) for v in request.all("Via")]
         headers += [("Record-Route", v) for v in request.all("Record-Route")]
         headers += [("From", request["From"]), ("To", to), ("Call-ID", request["Call-ID"]), ("CSeq", request["CSeq"])]
-        headers.append(("Contact", f"<{contact or self.contact}>"))
+        headers += [("Contact", f"<{contact or self.contact}{self.contact_end}"), *self.call_headers]
         self.send(f"SIP/2.0 {status} {reason}", headers, body)
 
     def ring(self, invite):
@@ -267,6 +270,7 @@ class Phone:
                 ("To", invite["From"]),
                 ("Call-ID", invite["Call-ID"]),
                 ("CSeq", f"{cseq} BYE"),
+                *self.call_headers,
                 *[("Route", v) for v in invite.all("Record-Route")],
             ],
         )
@@ -348,7 +352,8 @@ class Call:
                 ("To", self.to),
                 ("Call-ID", self.call_id),
                 ("CSeq", f"{cseq} {method}"),
-                ("Contact", f"<{phone.contact}>"),
+                ("Contact", f"<{phone.contact}{phone.contact_end}"),
+                *phone.call_headers,
                 *headers,
             ],
             body,

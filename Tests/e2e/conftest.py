@@ -195,8 +195,12 @@ def wire():
 
     class Wire:
         def phone(self, server, user, transport="udp", push=None, **options):
-            made.append(WirePhone(server, user, transport, push, **options))
-            return made[-1]
+            return self.keep(WirePhone(server, user, transport, push, **options))
+
+        def keep(self, actor):
+            """One that the test has made, to be ended."""
+            made.append(actor)
+            return actor
 
         def again(self, phone, transport=None, **options):
             made.append(phone.again(transport, **options))

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: MIT
 """A caller whose calls are single messages: many at once over one socket, with times."""
 
+import re
 import time
 
 from endpoint import Endpoint, new_branch, new_id
+
+
+def target_of(message):
+    """The URI of its Contact."""
+    return re.match(r"<([^>]*)>", message.headers("Contact")[0])[1]
 
 
 class WireCaller:
@@ -70,7 +76,7 @@ class WireCall:
 
     def hang_up(self):
         answer = self.final
-        target = answer.headers("Contact")[0].strip("<>")
+        target = target_of(answer)
         routes = [f"Route: {route}" for route in reversed(answer.headers("Record-Route"))]
         self.cseq += 1
         self._send("BYE", new_branch(), answer.headers("To")[0], *routes, target=target)
@@ -79,7 +85,7 @@ class WireCall:
         """A request within the answered call, to its Contact unless told otherwise; returns its CSeq."""
         answer = next(m for m in self.caller.endpoint.messages if m.status == 200 and m.headers("Call-ID") == [self.call_id]
                       and m.headers("CSeq")[0].endswith("INVITE"))
-        target = target or answer.headers("Contact")[0].strip("<>")
+        target = target or target_of(answer)
         routes = [f"Route: {route}" for route in reversed(answer.headers("Record-Route"))]
         self.cseq += 1
         self.branch = new_branch()
@@ -117,7 +123,7 @@ class WireCall:
             self._send("ACK", self.branch, to)
         else:
             routes = [f"Route: {route}" for route in reversed(response.headers("Record-Route"))]
-            self._send("ACK", new_branch(), to, *routes, target=response.headers("Contact")[0].strip("<>"))
+            self._send("ACK", new_branch(), to, *routes, target=target_of(response))
 
     # What it heard
 

@@ -47,6 +47,10 @@ class WirePhone:
         instance = f';+sip.instance="<{self.instance}>"' if self.instance else ""
         return f"<{self.uri}{self.push.named(self.push.contact)}>{instance}{self.parameters}"
 
+    @property
+    def contact_in_calls(self):
+        return f"<{self.uri}>"
+
     def send_register(self, expires=600, contact=None, *extra):
         self.cseq += 1
         lines = [
@@ -116,7 +120,7 @@ class WirePhone:
             f"To: {to}" if status == 100 or ";tag=" in to else f"To: {to};tag={self.tag}",
             f"Call-ID: {request.headers('Call-ID')[0]}",
             f"CSeq: {request.headers('CSeq')[0]}",
-            f"Contact: <{self.uri}>",
+            f"Contact: {self.contact_in_calls}",
             *extra,
             "Content-Length: 0"]
         text = "\r\n".join(lines) + "\r\n\r\n"

@@ -130,8 +130,7 @@ EARLY = 10
 
 
 def bindings(pushwake, directory, server, keys, counts, pushes, pin, have_instances=False):
-    """Prints what the engine's requests cost for each number of bindings in its store, as fast as they go and paced.
-    Of phones with an instance the engine also looks where their tokens were before (`one_aor_per_token`)."""
+    """Prints what the engine's requests cost for each number of bindings in its store, as fast as they go and paced."""
     columns = {"new": "new binding", "refresh": "refresh", "push": "send", "paced_refresh": "refresh, paced", "paced_push": "send, paced"}
     phones = "phones with an instance, " if have_instances else ""
     print(f"\nwhole engine, SQLite: cpu us per request, {phones}median of {pushes // ROUND} rounds, in which {ROUND:,} random users register "

@@ -24,10 +24,11 @@ public struct BindingTable {
         Column(title: "age", floors: (6, 6)),
         Column(title: "verdict", floors: (30, 20)),
     ]
-    /// Where each registered, among nodes that share the bindings.
-    private var node = Column(title: "node", floors: (16, 8))
-    /// In which they are cut; the node stands last.
-    private static let order = [2, 6, 0, 5, 3, 1, 4]
+    /// Columns that most listings leave empty, and do not show then: where each registered, among nodes that share the
+    /// bindings, and who has registered with the same token.
+    private var rare = [Column(title: "node", floors: (16, 8)), Column(title: "shared_with", floors: (16, 8))]
+    /// In which they are cut; rare ones stand last.
+    private static let order = [2, 6, 7, 0, 5, 3, 1, 4]
 
     /// An empty table.
     public init() {}
@@ -46,12 +47,12 @@ public struct BindingTable {
             ListingConditions.verdict(text("verdict"), removed: text("removed")),
         ]
         for (index, cell) in cells.enumerated() { columns[index].cells.append(PrintableText.cleaned(cell)) }
-        node.cells.append(PrintableText.cleaned(text("node")))
+        for index in rare.indices { rare[index].cells.append(PrintableText.cleaned(text(rare[index].title))) }
     }
 
     /// The title and a line for each row; none of them is longer than `width`.
     public var lines: [String] {
-        let columns = columns + (node.cells.allSatisfy(\.isEmpty) ? [] : [node])
+        let columns = columns + rare.filter { !$0.cells.allSatisfy(\.isEmpty) }
         let widths = Self.fitted(columns)
         return (-1..<columns[0].cells.count).map { row in
             var line = ""

@@ -157,7 +157,7 @@ extension Settings {
 }
 
 extension Settings {
-    /// Why a value belongs to a vendor's service that is gone; nil when it does not.
+    /// Why a value belongs to a vendor's service, or to a rule, that is gone; nil when it does not.
     private static func objection(to value: String, for name: String) -> String? {
         switch name {
         // The server key of the legacy API: a secret, so it is not repeated.
@@ -168,6 +168,8 @@ extension Settings {
         case "apns_url", "apns_sandbox_url":
             value.contains("//gateway.push.apple.com") || value.contains("//gateway.sandbox.push.apple.com")
                 ? ForeignSetting.binaryAPNs.description : nil
+        case "one_aor_per_token" where value == "instance":
+            "\"instance\" no longer exists; leave the setting out, or write always if each app has one account"
         default: nil
         }
     }

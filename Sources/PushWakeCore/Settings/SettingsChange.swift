@@ -39,7 +39,7 @@ extension SettingKey {
             .bindingsPerUser, .purr, .purrRotate, .purrKeep, .wakesKept, .refreshBefore, .refreshAll, .queueSize,
             .fastAGIListen, .fastAGIAllow, .fastAGITokenFile, .httpListen, .httpConnections, .upperServers, .upperPath,
             .upperPathHeader, .upperExpire, .rebuild, .keepUpperReg, .preferMD5Auth, .regRefresh, .removeOnRegfail,
-            .removeOnReject, .secretKeyFile, .oneAoRPerToken:
+            .removeOnReject, .secretKeyFile:
             true
         default: false
         }

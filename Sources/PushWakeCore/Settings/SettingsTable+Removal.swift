@@ -35,8 +35,8 @@ extension SettingsTable {
             )
         case .oneAoRPerToken:
             .init(
-                "one_aor_per_token", .choice(["instance", "always", "never"]), "instance",
-                "When a token that comes in for one AoR is taken from another, which it has not been un-REGISTERed from. instance: when the same phone (+sip.instance) has let the registration of the other end; phones may have several accounts. always: at once; only where no app has several accounts. never: not at all."
+                "one_aor_per_token", .choice(["never", "always"]), "never",
+                "What becomes of the bindings of other AoRs when a phone registers with their token. never: they stay, and both are pushed. always: they are removed at once; only if each app has one account, and no user can learn the token of another."
             )
         default: nil
         }

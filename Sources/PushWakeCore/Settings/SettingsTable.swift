@@ -168,7 +168,7 @@ public enum SettingsTable {
         case .wakesKept:
             .init(
                 "wakes_kept", .integer(1000...10_000_000), "100000",
-                "How many requests the engine keeps, about 1.2 kB each: those that are held, and for a minute those that have ended. If there are more, the oldest ended ones are dropped first; if all are held, new requests go on without push."
+                "How many requests the engine keeps, about 1.2 kB each and the text of a message (5 kB at most): those that are held, and for a minute those that have ended. If there are more, the oldest ended ones are dropped first; if all are held, new requests go on without push."
             )
         case .cancelPush:
             .init(

@@ -24,7 +24,7 @@ extension EngineCore {
         -> Result<Kept, StoreError>
     {
         var result: Result<Kept, StoreError>
-        if late.hasAny(of: aor), let error = storeLate(late.take(of: aor)) {
+        if late.count > 0, late.hasAny(of: aor), let error = storeLate(late.take(of: aor)) {
             result = .failure(error)
         } else {
             result = direct(keep)
@@ -65,7 +65,7 @@ extension EngineCore {
             case .success(let kept):
                 // Requests that are held have been told of the phone when it came.
                 dispatch(settle(registration, kept))
-                moveTokens(kept.bound.newTokens, alsoNoting: kept.bound.dueTokens)
+                noteClaims(kept.bound.newTokens, alsoNoting: kept.bound.dueTokens)
             case .failure(let error) where error.mayPass:
                 for left in taken[index...] { late.putBack(left) }
                 return error

@@ -140,8 +140,11 @@ extension EngineCore {
             let users = aor.isEmpty ? try store.aors(after: place, limit: Self.usersPerLook, now: now) : [aor]
             for user in users {
                 let found = try rows(of: user, in: store, conditions, now)
-                for (index, row) in found.enumerated().dropFirst(skipped) {
+                for (index, var row) in found.enumerated().dropFirst(skipped) {
                     guard writer.bytes.count < Self.pageBytes else { return BindingsPage(user: place, skipped: index) }
+                    if case .listing = form, row.removed.isEmpty {
+                        row.others = try store.users(withTokenOf: row.binding)
+                    }
                     put(row, now, form, &writer)
                 }
                 (place, skipped) = (user, 0)
@@ -154,6 +157,8 @@ extension EngineCore {
     private struct ListedBinding {
         let binding: Binding
         let record: WakeRecord
+        /// Other users with its token.
+        var others: [String] = []
         /// Empty while it is in use.
         var removed = ""
 
@@ -347,9 +352,18 @@ extension EngineCore {
         for (index, aor) in aors.enumerated() {
             ask(about: aor) { [self] (store) throws(StoreError) in
                 try rows(of: aor, in: store, conditions, now)
-            } then: { result in
+            } then: { [self] result in
                 switch result {
-                case .success(let rows): found[index] = rows
+                case .success(let rows):
+                    found[index] = rows
+                    left += rows.count
+                    for row in rows.indices {
+                        shared?.user(ofTokenOf: rows[row].binding) {
+                            found[index][row].others = $0.map { [$0] } ?? []
+                            left -= 1
+                            if left == 0 { finish() }
+                        }
+                    }
                 case .failure(let error): failure = error
                 }
                 left -= 1
@@ -394,6 +408,7 @@ extension EngineCore {
         Self.put("registered_ago", max(0, now &- binding.registeredAt), &writer)
         Self.put("expires_in", max(0, binding.expiresAt &- now), &writer)
         Self.put("removed", row.removed, &writer)
+        Self.put("shared_with", row.others.joined(separator: " "), &writer)
         if shared != nil { Self.put("node", NodeRoute.node(of: binding.route), &writer) }
         put(row.record, &writer)
     }

@@ -37,7 +37,7 @@ extension EngineCore {
         case .success(let kept):
             answer(registration, host, kept, to: message, peer)
             // ORDER: nobody waits for it.
-            moveTokens(kept.bound.newTokens, alsoNoting: kept.bound.dueTokens)
+            noteClaims(kept.bound.newTokens, alsoNoting: kept.bound.dueTokens)
         case .failure(let error):
             storeFailed(
                 "the bindings of a phone could not be stored \(EngineLog.names(registration.aor, registration.callID)): \(error)"

@@ -71,35 +71,39 @@ extension EngineCore {
     }
 }
 
-/// Tokens that come in for another user than before.
+/// Tokens that come in for a user while another one has them: a phone with two accounts, one that has changed its user, or
+/// somebody who has learned the token of another. Nobody can tell these apart, so by default both are pushed.
 extension EngineCore {
-    /// Looks who else has tokens that are new to their user, and takes them away where `one_aor_per_token` says so. A store
-    /// that nodes share has no other way to find users by their tokens than to be told, of those in `due` as well.
-    func moveTokens(_ new: [Binding], alsoNoting due: [Binding]) {
+    /// Looks who else has tokens that are new to their user. A store that nodes share has no other way to find users by their
+    /// tokens than to be told, of those in `due` as well.
+    func noteClaims(_ new: [Binding], alsoNoting due: [Binding]) {
         guard !new.isEmpty || !due.isEmpty else { return }
         guard let shared else {
-            for binding in new where tokenMove.concerns(binding) {
+            for binding in new {
                 switch direct({ (store) throws(StoreError) in try store.users(withTokenOf: binding) }) {
-                case .success(let others): for other in others { take(binding, from: other) }
+                case .success(let others): for other in others { claim(binding, of: other) }
                 case .failure(let error): storeFailed("who else has a token could not be read: \(error)")
                 }
             }
             return
         }
-        for binding in due where tokenMove.concerns(binding) { shared.noteUser(of: binding) { _ in } }
-        for binding in new where tokenMove.concerns(binding) {
+        for binding in due { shared.noteUser(of: binding) { _ in } }
+        for binding in new {
             shared.noteUser(of: binding) { [weak self] other in
-                if let other { self?.take(binding, from: other) }
+                if let other { self?.claim(binding, of: other) }
             }
         }
     }
 
-    private func take(_ binding: Binding, from other: String) {
+    private func claim(_ binding: Binding, of other: String) {
         let now = SystemClock.wallSeconds()
         let user = PrintableText.logValue(binding.aor)
-        ask(about: other) { [tokenMove] (store) throws(StoreError) in
+        let isTaken = settings.text(.oneAoRPerToken) == "always"
+        ask(about: other) { (store) throws(StoreError) in
+            let claimed = try store.bindings(of: other, now: now).filter { $0.hasSameToken(as: binding) }
+            guard isTaken else { return claimed }
             var taken: [Binding] = []
-            for old in try store.bindings(of: other, now: now) where tokenMove.takes(old, for: binding, now: now) {
+            for old in claimed {
                 let token = BindingSelector.token(provider: old.provider, app: old.app, token: old.token)
                 taken += try store.remove(token, of: other, reason: "moved to \(user)", now: now)
             }
@@ -107,13 +111,18 @@ extension EngineCore {
         } then: { [self] (result: Result<[Binding], StoreError>) in
             let name = PrintableText.logValue(other)
             switch result {
-            case .success(let taken) where taken.isEmpty: break
-            case .success(let taken):
+            case .success(let claimed) where claimed.isEmpty: break
+            case .success(let taken) where isTaken:
                 statistics.moved += taken.count
                 dispatch(unbound(taken, of: other))
                 log(.notice, "binding removed aor=\(name): its phone has registered as \(user)")
+            case .success(let claimed):
+                statistics.claimed += claimed.count
+                claimLines(
+                    .notice, "aor=\(user) has registered with the push token of aor=\(name); both are pushed"
+                )
             case .failure(let error):
-                storeFailed("a binding could not be removed aor=\(name), its phone has registered as \(user): \(error)")
+                storeFailed("aor=\(user) has a token of aor=\(name), whose bindings cannot be read: \(error)")
             }
         }
     }

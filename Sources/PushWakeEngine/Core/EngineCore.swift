@@ -27,6 +27,7 @@ final class EngineCore {
     private var descriptorLines = LineBudget(most: 1, period: 60_000)
     private let storeLines: LimitedLines
     private let lossLines: LimitedLines
+    let claimLines: LimitedLines
     /// Nil without a file.
     var storeFile: StoreFile?
     /// Why the store of this process could not be used last; nil while it can.
@@ -62,8 +63,6 @@ final class EngineCore {
     private(set) var loadPolicies: LoadPolicies
     /// Tells a second push to one device within `ignore_same`.
     var dedupe: Dedupe
-    /// When a token leaves its user.
-    let tokenMove: TokenMove
     /// How many pushes requests may cause.
     var limits: PushLimits
     /// Pushes that wait for `limits` or `dedupe`, and the turns that have a timer or are being taken.
@@ -95,7 +94,6 @@ final class EngineCore {
         self.shared = shared
         self.delivery = delivery
         dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
-        tokenMove = TokenMove(settings)
         limits = PushLimits(settings, seed: UInt64.random(in: 0...UInt64.max))
         putOff = PutOffPushes(capacity: Int(settings.integer(.queueSize)))
         late = RegisterBacklog(most: Int(settings.integer(.storeBacklog)))
@@ -103,6 +101,7 @@ final class EngineCore {
         self.log = log
         storeLines = LimitedLines(log)
         lossLines = LimitedLines(log, most: 1)
+        claimLines = LimitedLines(log)
         callPolicy = CallPolicy(settings)
         load = LoadWatch(delivery: delivery, log: log)
         pages = PageQueue(loop: delivery.loop)

@@ -77,6 +77,7 @@ struct MetricsReport {
             ("bindings_stored", statistics.stored, "Bindings stored or refreshed."),
             ("bindings_unbound", statistics.unbound, "Bindings that phones took back."),
             ("bindings_refused", statistics.refused, "REGISTERs whose push parameters could not be used."),
+            ("bindings_claimed", statistics.claimed, "Bindings whose token another user has registered as well."),
             ("bindings_moved", statistics.moved, "Bindings whose phone has registered as another user."),
             ("tokens_removed", statistics.removedByProvider, "Bindings removed because a provider called them dead."),
             ("wakes", statistics.wakes, "Requests to users, woken or not."),

@@ -96,6 +96,8 @@ struct TokenEndpoints {
         ask(call, .find, conditions.lines, cursor: fields["cursor"] ?? "") { rows, cursor in
             .json(200) { writer in
                 writer.name("bindings")
+                // An account is told nothing of others.
+                let rows = call.identity == .operating ? rows : rows.map { $0.filter { $0.name != "shared_with" } }
                 EngineQuestion.write(rows, &writer)
                 if let cursor {
                     writer.name("cursor")

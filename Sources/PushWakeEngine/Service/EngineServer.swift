@@ -240,16 +240,13 @@ public final class EngineServer {
 
     private static func openStore(_ settings: Settings, _ log: EngineLog) throws(EngineFailure) -> any BindingStore {
         let perUser = Int(settings.integer(.bindingsPerUser))
-        let findsTokens = TokenMove(settings) != .never
         guard settings.storeChoice == .sqlite else {
-            return MemoryStore(perUser: perUser, purrs: PURRLimits(settings), findsTokens: findsTokens)
+            return MemoryStore(perUser: perUser, purrs: PURRLimits(settings), findsTokens: true)
         }
         do throws(StoreError) {
             let durability: SQLiteStore.Durability = settings.text(.storeSync) == "full" ? .everyCommit : .checkpoint
             var options = SQLiteStore.Options(durability: durability)
             options.findsEnds = settings.integer(.refreshBefore) > 0
-            options.findsPURRs = settings.flag(.purr)
-            options.findsTokens = findsTokens
             options.purrs = PURRLimits(settings)
             options.perUser = perUser
             let store = try SQLiteStore(path: settings.text(.storePath), options: options)
@@ -262,7 +259,8 @@ public final class EngineServer {
             if let lack = store.lacksTokens {
                 log(
                     .warning,
-                    "one_aor_per_token has no effect until the engine is started anew with room for it: \(lack)")
+                    "which users have the same push token is not known until the engine is started anew with room for it: \(lack)"
+                )
             }
             return try BufferedStore(store, inGroups: durability != .everyCommit)
         } catch {

@@ -51,9 +51,11 @@ final class FilteredStore: BindingStore {
 
     func ending(
         after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int
-    ) throws(StoreError) -> [EndingBinding] {
+    ) throws(StoreError) -> EndingPage {
         try store.ending(after: cursor, by: end, refreshingThemselves: refreshingThemselves, limit: limit)
     }
+
+    func learnEnds(limit: Int) throws(StoreError) -> Bool { try store.learnEnds(limit: limit) }
 
     func aors(after cursor: String, limit: Int, now: Int64) throws(StoreError) -> [String] {
         try store.aors(after: cursor, limit: limit, now: now)

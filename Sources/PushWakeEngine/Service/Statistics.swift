@@ -9,7 +9,9 @@ struct Statistics {
     var stored = 0
     var unbound = 0
     var refused = 0
-    /// Bindings whose token has come in for another user.
+    /// Bindings whose token has come in for another user, and that stayed.
+    var claimed = 0
+    /// The same, and that went.
     var moved = 0
     var wakes = 0
     /// Requests taken over from an engine that is gone.
@@ -54,8 +56,8 @@ struct Statistics {
     func rows() -> [(name: String, value: Int64)] {
         var rows: [(String, Int64)] = [
             ("registers", Int64(registers)), ("bindings_stored", Int64(stored)), ("bindings_unbound", Int64(unbound)),
-            ("bindings_refused", Int64(refused)), ("bindings_moved", Int64(moved)), ("wakes", Int64(wakes)),
-            ("wakes_resumed", Int64(resumed)),
+            ("bindings_refused", Int64(refused)), ("bindings_claimed", Int64(claimed)),
+            ("bindings_moved", Int64(moved)), ("wakes", Int64(wakes)), ("wakes_resumed", Int64(resumed)),
             ("wakes_expired", Int64(wakesExpired)),
             ("pushes", Int64(pushed)),
             ("pushes_suppressed", Int64(suppressed)), ("pushes_limited", Int64(limited)),

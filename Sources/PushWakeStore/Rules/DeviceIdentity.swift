@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-import PushWakeCore
+public import PushWakeCore
 
 /// Says which bindings belong to the device that a REGISTER or a selector speaks of.
 ///
@@ -32,7 +32,7 @@ struct DeviceIdentity {
 
 extension Binding {
     /// Says whether both name the same token. Teams count only where both are known: most dialects do not say.
-    func hasSameToken(as other: Binding) -> Bool {
+    public func hasSameToken(as other: Binding) -> Bool {
         provider == other.provider && (environment == .sandbox) == (other.environment == .sandbox)
             && token.isSameBytes(as: other.token) && app.isSameBytes(as: other.app)
             && (team.isEmpty || other.team.isEmpty || team.isSameBytes(as: other.team))

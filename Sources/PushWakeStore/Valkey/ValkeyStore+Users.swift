@@ -70,12 +70,23 @@ extension ValkeyStore {
     /// One command: of two nodes that say so at once, one hears of the other's user. It lasts for as long as the binding may,
     /// and for as long as it may go without being said again.
     public func noteUser(of binding: Binding, then: @escaping (_ other: String?) -> Void) {
-        let key = keys.tokenUser(Fingerprint.of(binding.token))
-        guard servers.isResponsive(about: key, within: options.timeout) else { return then(nil) }
         let life = binding.forgetAt.subtractingSaturating(binding.registeredAt)
             .addingSaturating(BindingLimits.tokenNotePeriod)
-        let words = ["SET".word, key, binding.aor.word, "EX".word, "\(min(max(life, 1), 1 << 40))".word, "GET".word]
-        servers.send(words, about: key) { [weak self] reply in
+        askUser(of: binding, then) {
+            ["SET".word, $0, binding.aor.word, "EX".word, "\(min(max(life, 1), 1 << 40))".word, "GET".word]
+        }
+    }
+
+    public func user(ofTokenOf binding: Binding, then: @escaping (_ other: String?) -> Void) {
+        askUser(of: binding, then) { ["GET".word, $0] }
+    }
+
+    private func askUser(
+        of binding: Binding, _ then: @escaping (_ other: String?) -> Void, _ words: (_ key: [UInt8]) -> [[UInt8]]
+    ) {
+        let key = keys.tokenUser(Fingerprint.of(binding.token))
+        guard servers.isResponsive(about: key, within: options.timeout) else { return then(nil) }
+        servers.send(words(key), about: key) { [weak self] reply in
             if case .error(let text)? = reply { _ = self?.failure(text, about: key) }
             let other = reply?.text
             then(other?.isSameBytes(as: binding.aor) == true ? nil : other)

@@ -41,7 +41,7 @@ private final class LockedStore: BindingStore {
     func removed(of aor: String) throws(StoreError) -> [RemovedBinding] { [] }
     func ending(
         after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int
-    ) throws(StoreError) -> [EndingBinding] { [] }
+    ) throws(StoreError) -> EndingPage { EndingPage(reached: cursor) }
     func aors(after cursor: String, limit: Int, now: Int64) throws(StoreError) -> [String] { [] }
     func purr(of binding: Binding, now: Int64, fresh: () -> PURR) throws(StoreError) -> PURR? { nil }
     func bindings(ofPURR purr: PURR, now: Int64) throws(StoreError) -> [Binding] { [] }

@@ -116,20 +116,26 @@ import Testing
         _ = store.register([binding], now: now - age)
     }
 
-    @Test(arguments: [
-        ("instance", false, ["t"]), ("instance", true, []), ("always", false, []), ("never", true, ["t"]),
-    ])
-    func `leaves one whose phone has let its registration end, or as the setting says`(
-        setting: String, isOver: Bool, left: [String]
-    ) throws {
+    @Test(arguments: [("never", false), ("never", true), ("always", false), ("always", true)])
+    func `stays with both, or leaves the first as the setting says`(setting: String, isOver: Bool) throws {
         let bench = try CoreBench(["one_aor_per_token": setting])
-        let expires: Int64 = isOver ? 600 : 3600
-        put("alice", age: 700, expires: expires, in: bench.store)
+        put("alice", age: 700, expires: isOver ? 600 : 3600, in: bench.store)
         try bench.register(Self.contact)
-        #expect(tokens(bench, of: "alice") == left)
+        let isMoved = setting == "always"
+        #expect(tokens(bench, of: "alice") == (isMoved ? [] : ["t"]))
         #expect(bench.currentTokens() == ["t"])
-        #expect(bench.store.removed(of: "alice").map(\.reason) == (left.isEmpty ? ["moved to bob"] : []))
-        #expect(bench.core.statistics.moved == (left.isEmpty ? 1 : 0))
+        #expect(bench.store.removed(of: "alice").map(\.reason) == (isMoved ? ["moved to bob"] : []))
+        #expect(bench.core.statistics.moved == (isMoved ? 1 : 0))
+        #expect(bench.core.statistics.claimed == (isMoved ? 0 : 1))
+    }
+
+    @Test func `is claimed once, and not by another token of the same text`() throws {
+        let bench = try CoreBench()
+        put("alice", age: 700, expires: 3600, in: bench.store)
+        for cseq in 1...3 { try bench.register(Self.contact, cseq: Int64(cseq)) }
+        #expect(bench.core.statistics.claimed == 1)
+        try bench.register(Self.contact.replacing("project", with: "other"), callID: "carol", aor: "carol")
+        #expect(bench.core.statistics.claimed == 1)
     }
 
     /// A push for one account wakes the app, which may refresh that account alone.
@@ -156,18 +162,9 @@ import Testing
         #expect(bench.currentTokens() == ["t"])
     }
 
-    @Test func `leaves an account that was logged out and is kept`() throws {
-        let bench = try CoreBench()
-        try bench.register(Self.contact, callID: "alice", aor: "alice")
-        try bench.register(
-            "<sip:bob@10.0.0.1:5060>;+sip.instance=\"<1>\"", callID: "alice", cseq: 2, expires: "0", aor: "alice")
-        #expect(tokens(bench, of: "alice") == ["t"])
-        try bench.register(Self.contact)
-        #expect(tokens(bench, of: "alice").isEmpty)
-    }
-
-    @Test func `leaves one that another node has registered`() throws {
-        let host = try SharedStoreHost()
+    @Test(arguments: ["never", "always"])
+    func `is claimed from another node, and leaves its user where the setting says so`(setting: String) throws {
+        let host = try SharedStoreHost(["one_aor_per_token": setting])
         host.store.runs = 2
         let old = SharedStoreHost.binding(age: 700)
         var alice = old
@@ -177,8 +174,9 @@ import Testing
         try host.register()
         host.store.answer()
         #expect(host.store.noted == ["abc:def"])
-        #expect(host.store.bindings.bindings(of: "alice", now: SystemClock.wallSeconds()).isEmpty)
-        #expect(host.store.bindings.removed(of: "alice").map(\.reason) == ["moved to bob"])
+        let left = host.store.bindings.bindings(of: "alice", now: SystemClock.wallSeconds())
+        #expect(left.isEmpty == (setting == "always"))
+        #expect(host.store.bindings.removed(of: "alice").map(\.reason) == (left.isEmpty ? ["moved to bob"] : []))
         try host.register()
         host.store.answer()
         #expect(host.store.noted.count == 1)

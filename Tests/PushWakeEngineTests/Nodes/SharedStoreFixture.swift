@@ -96,6 +96,10 @@ final class LateStore: SharedStore {
         open.append { [self] in then(bindings.users(withTokenOf: binding).last) }
     }
 
+    func user(ofTokenOf binding: Binding, then: @escaping (String?) -> Void) {
+        open.append { [self] in then(bindings.users(withTokenOf: binding).last) }
+    }
+
     func nodes(then: @escaping (Result<[SharedNode], StoreError>) -> Void) {
         then(.success([SharedNode(name: "a", version: "1", startedAt: 0)]))
     }

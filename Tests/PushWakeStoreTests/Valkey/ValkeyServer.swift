@@ -282,7 +282,7 @@ final class BlockingValkeyStore: BindingStore {
 
     func ending(
         after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int
-    ) throws(StoreError) -> [EndingBinding] {
+    ) throws(StoreError) -> EndingPage {
         try all().ending(after: cursor, by: end, refreshingThemselves: refreshingThemselves, limit: limit)
     }
 

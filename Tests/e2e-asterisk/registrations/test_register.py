@@ -63,6 +63,33 @@ def test_the_registrar_never_sees_the_token(phones, asterisk, user):
     assert token not in asterisk.log()
 
 
+def test_others_learn_neither_token_nor_instance(phones, asterisk, simulator, user, another_user):
+    """Whoever knows them can pretend to be the phone. It says them in all that it sends."""
+    token, phone = apns_token(), phones(user, asterisk.address)
+    phone.contact_end = f'{apns(token)}>;+sip.instance="{phone.instance}"'
+    phone.call_headers = [("X-MPUSH", f"i:com.example.phone:{token}"), ("X-PIID", token[:32])]
+    phone.register(apns(token))
+    caller = phones("caller", asterisk.address)
+    caller.register()
+    call = caller.call(user)
+    simulator.wait_push(token)
+    phone.register(apns(token))
+    invite = phone.expect_request("INVITE")
+    phone.ring(invite)
+    heard = [call.expect(180)]
+    phone.answer(invite)
+    heard.append(call.expect(200))
+    phone.end(invite)
+    heard.append(caller.expect_request("BYE"))
+    caller.reply(heard[-1], 200, "OK")
+    other = phones(another_user, asterisk.address)
+    other.register()
+    phone.call(another_user, authenticate=True)
+    heard.append(other.expect_request("INVITE"))
+    secrets = [token, token[:32], phone.instance[10:18], "pn-prid", "X-MPUSH", "X-PIID"]
+    assert [line for message in heard for line in message.raw.splitlines() if any(secret in line for secret in secrets)] == []
+
+
 def test_no_contact_keeps_its_token_or_a_route_of_its_own(phones, make_asterisk):
     asterisk = make_asterisk()
     conf = (asterisk.host_at / "etc/pjsip.conf").read_text().replace("max_contacts = 5", "max_contacts = 30")

@@ -198,6 +198,26 @@ def test_a_binding_is_not_stored_otherwise_than_it_was_meant(served, body, word)
     assert not client.curl("/v1/bindings?user=*grace*").json["bindings"]
 
 
+def test_a_token_is_the_same_however_it_is_spelled(served, tmp_path):
+    engine, client = served
+    written, spelled = "32C6AD8E" * 8, "<" + " ".join(["32c6ad8e"] * 8) + ">"
+    app = {"aor": "speller", "provider": "apns", "app": "com.example.phone"}
+    for instance, token in (("<1>", written), ("<2>", spelled)):
+        assert client.curl("/v1/bindings", *as_json({**app, "token": token, "instance": instance})).json == {"stored": 1}
+    assert [b["instance"] for b in bindings(client, "speller")] == ["<2>"]
+    # From a backup that an earlier release has written.
+    row = json.loads(engine.run("bindings", "export", "--secrets").stdout)
+    assert row["token"] == written.lower()
+    file = tmp_path / "backup.jsonl"
+    file.write_text(json.dumps({**row, "token": written, "instance": "<3>", "registered_at": row["registered_at"] + 1}))
+    assert engine.run("bindings", "import", file).returncode == 0
+    assert len(bindings(client, "speller")) == 1
+    query = urllib.parse.urlencode({**app, "token": spelled})
+    assert client.curl(f"/v1/bindings?{query}", "-X", "DELETE").json == {"removed": 1}
+    sent = engine.run("send", "call", "--platform", "apns", "--package", "com.example.phone", "--token", written, "--json")
+    assert json.loads(sent.stdout)[0]["token"] == "32c6ad…ad8e", sent.stdout + sent.stderr
+
+
 @pytest.mark.parametrize("values, word", [
     ({"contact": "sip:a@b\r\nX: y"}, "contact"), ({"contact": "sip:a@b\n"}, "contact"),
     ({"contact": "sip:" + "a" * 8192}, "contact"), ({"instance": "urn:uuid:1\t2"}, "instance"),

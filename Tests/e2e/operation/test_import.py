@@ -7,6 +7,8 @@ import resource
 import subprocess
 import time
 
+import pytest
+
 from servers import PUSHWAKE
 
 
@@ -111,3 +113,26 @@ def test_many_lines_of_one_user_are_all_read(make_engine):
     done = take(engine, "-", "--json", input="\n".join(lines))
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["stored"] == 150
+
+
+@pytest.mark.alone
+def test_an_engine_that_asks_phones_to_register_answers_as_soon_as_one_that_does_not(make_engine, tmp_path):
+    """It has to know when the registrations of all phones end, and nobody waits for that."""
+    store = {"store_path": tmp_path / "many.db"}
+    engine = make_engine(**store)
+    file = tmp_path / "many.jsonl"
+    file.write_text("".join(line(number, forget_at=int(time.time()) + 30 * 86400) + "\n" for number in range(100_000)))
+    assert json.loads(take(engine, file, "--json").stdout)["stored"] == 100_000
+    engine.stop()
+
+    def start(**settings):
+        begin = time.monotonic()
+        engine = make_engine(**store, **settings)
+        assert engine.stats()["bindings"] == 100_000
+        took = time.monotonic() - begin
+        engine.stop()
+        return took
+
+    start()
+    without = min(start() for _ in range(3))
+    assert start(refresh_before=150) < without + 0.25

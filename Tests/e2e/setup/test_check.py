@@ -194,7 +194,7 @@ def test_the_script_of_the_page_is_well(script):
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
-ARM = '    t_on_branch("PHONE");\n    t_on_reply("PRIVATE");\n'
+ARM = '    t_on_branch("PHONE");\n'
 RELAY = 'route[RELAY] {\n    t_on_branch("PHONE");\n    if (is_method("INVITE")) { t_on_failure("BUSY"); }\n    t_relay();\n    exit;\n}\n'
 PLACES = {
     "order": ([('loadmodule "pushwake.so"\n', ""), ('loadmodule "tm.so"', 'loadmodule "pushwake.so"\nloadmodule "tm.so"')],

@@ -59,6 +59,6 @@ extension ForeignSetting {
         .flexisip("permit-self-generated-provisional-response", .wakeProvisional, "false: none"),
         .flexisip(
             "params-to-remove", nil,
-            "the script does: onreply_route[PRIVATE] of docs/kamailio.md; Asterisk's module always"),
+            "the script does: route[PRIVATE] of docs/kamailio.md; Asterisk's module always"),
     ]
 }
