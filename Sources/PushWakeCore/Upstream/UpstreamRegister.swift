@@ -60,6 +60,8 @@ public struct UpstreamRegister: Equatable, Sendable {
     /// Names it for the answer.
     public let attempt: UInt32
     public let cseq: UInt32
+    /// It goes under a Call-ID of its own, since the account's is in use.
+    public let hasOwnCallID: Bool
     /// Seconds; 0 ends the registration.
     public let expires: UInt32
     public let authorization: Authorization

@@ -6,12 +6,16 @@
 ///                                            --401--> to the phone, whose next REGISTER brings the answer; or answered here
 ///                                            --else-> to the phone
 ///
-/// One REGISTER is on its way at a time (RFC 3261, 10.2); those of other phones wait for it. A phone is accepted only when
-/// the server accepted a REGISTER with what this very phone showed: a kept HA1 never vouches for a phone. All times in
-/// monotonic milliseconds; what the machine wants next is `dueAt`.
+/// One REGISTER at a time goes under the account's Call-ID (RFC 3261, 10.2). Nobody knows before the answer whose password
+/// is right, so those that come meanwhile do not wait: each goes under a Call-ID of its own, as from another client. Only a
+/// REGISTER that would end the registration goes alone. A phone is accepted only when the server accepted a REGISTER with
+/// what this very phone showed: a kept HA1 never vouches for a phone. All times in monotonic milliseconds; what the machine
+/// wants next is `dueAt`.
 public struct UpstreamRegistration: ~Copyable {
-    /// REGISTERs of phones that wait for another one.
-    public static let mostWaiting = 16
+    /// REGISTERs of phones that are under way or wait.
+    public static let mostPhones = 64
+    /// Those of them that show nothing: who knows a password has the other places.
+    public static let mostWithoutProof = 32
     /// Phones that are told apart; more count as one that never leaves.
     static let mostDevices = 32
     /// Milliseconds after which a host that says nothing has forgotten the REGISTER. Longer than any timer of SIP.
@@ -31,16 +35,21 @@ public struct UpstreamRegistration: ~Copyable {
         var authorization: UpstreamRegister.Authorization
         /// The nonce came with an answer to this very attempt, so it was not too old.
         var isFresh = false
+        /// What the server asked this attempt, or, where it was answered before it asked, an earlier one.
+        var asked: [UpstreamRegister.Challenged]
+        /// CSeq under a Call-ID of its own; nil for the one under the account's.
+        var ownCSeq: UInt32?
         var tries = 1
         var hasRaised = false
         let deadline: Int64
     }
 
     var policy: UpstreamPolicy
-    var attempt: Attempt?
-    private(set) var waiting: [PhoneRegister] = []
-    private var attempts: UInt32 = 0
-    /// Of the last REGISTER that was sent.
+    private var attempts: [Attempt] = []
+    /// Those that would end the registration while another REGISTER is under way, and all while one of those is.
+    private var waiting: [PhoneRegister] = []
+    private var lastNumber: UInt32
+    /// Of the last REGISTER that was sent under the account's Call-ID.
     public private(set) var cseq: UInt32
     /// When the registration ends; nil while there is none.
     public internal(set) var until: Int64?
@@ -52,8 +61,8 @@ public struct UpstreamRegistration: ~Copyable {
     public internal(set) var devices: [(device: UInt64, endsAt: Int64)] = []
     /// Seconds of the last Min-Expires: asking for less first would each time cost a nonce, which may serve once only.
     private var leastExpires: UInt32 = 0
-    /// What the server asked last, to be answered before it asks again.
-    var known: [UpstreamRegister.Challenged] = []
+    /// What the server asked last of somebody whom it then accepted, to be answered before it asks again.
+    private var known: [UpstreamRegister.Challenged] = []
     /// When to look at this account; nil: not before a phone registers.
     public private(set) var dueAt: Int64?
     private var refreshAt: Int64?
@@ -68,13 +77,18 @@ public struct UpstreamRegistration: ~Copyable {
         self.policy = policy
         self.cseq = cseq
         random = SplitMix(seed)
+        // Call-IDs are made of it, and the server may remember those before a restart.
+        lastNumber = UInt32(truncatingIfNeeded: random.next())
     }
 
     /// A REGISTER is on its way.
-    public var isBusy: Bool { attempt != nil }
+    public var isBusy: Bool { !attempts.isEmpty }
 
-    /// The phone whose REGISTER is on its way; nil when the gateway's own is.
-    public var phoneOnItsWay: PhoneRegister? { attempt?.phone }
+    /// The attempt with this number is on its way.
+    public func isUnderWay(_ number: UInt32) -> Bool { attempts.contains { $0.number == number } }
+
+    /// The phone that asked for the attempt with this number; nil when the gateway itself did.
+    public func phone(of number: UInt32) -> PhoneRegister? { attempts.first { $0.number == number }?.phone }
 
     /// No HA1 can be had for this account any more.
     public mutating func loseCredential(now: Int64) {
@@ -86,29 +100,48 @@ public struct UpstreamRegistration: ~Copyable {
 
     /// A phone registers, or leaves. A host that has found an engine tells it of all that it holds, and of some twice.
     public mutating func register(_ phone: PhoneRegister, now: Int64, wallSeconds: Int64) -> [UpstreamAction] {
-        if let attempt {
-            if attempt.phone?.handle == phone.handle || waiting.contains(where: { $0.handle == phone.handle }) {
-                return []
-            }
-            guard waiting.count < Self.mostWaiting else {
-                return [
-                    .refuse(phone.handle, status: 503, reason: "Too Many Registrations", headers: ["Retry-After: 5"])
-                ]
-            }
-            waiting.append(phone)
-            return []
+        let others = attempts.compactMap(\.phone) + waiting
+        if others.contains(where: { $0.handle == phone.handle }) { return [] }
+        let hasPlace = showsWho(phone) || others.count { !showsWho($0) } < Self.mostWithoutProof
+        guard hasPlace, others.count < Self.mostPhones else {
+            return [.refuse(phone.handle, status: 503, reason: "Too Many Registrations", headers: ["Retry-After: 5"])]
         }
-        return [start(phone, now, wallSeconds)]
+        waiting.append(phone)
+        defer { schedule(now) }
+        return startWaiting(now, wallSeconds)
     }
 
-    private mutating func start(_ phone: PhoneRegister, _ now: Int64, _ wall: Int64) -> UpstreamAction {
-        var authorization = UpstreamRegister.Authorization.none
-        if !phone.authorization.isEmpty {
-            authorization = .phone(phone.authorization)
-        } else if answersFor(phone), !known.isEmpty, algorithm(of: phone) == known[0].challenge.algorithm {
-            authorization = .digest(count(), ofPhone: true)
+    /// Something stands for the phone that the server may find right.
+    private func showsWho(_ phone: PhoneRegister) -> Bool { !phone.authorization.isEmpty || answersFor(phone) }
+
+    /// Starts all that need not wait, those who stay before those who leave.
+    private mutating func startWaiting(_ now: Int64, _ wall: Int64) -> [UpstreamAction] {
+        var actions: [UpstreamAction] = []
+        while !waiting.isEmpty, !isEnding {
+            if let next = waiting.firstIndex(where: { wanted($0, now) > 0 }) {
+                actions.append(start(waiting.remove(at: next), now, wall))
+            } else if wouldSend(now: now) {
+                // Whoever leaves without end must not keep the account from being renewed.
+                actions.append(refresh(now, wall))
+            } else if attempts.isEmpty {
+                actions.append(start(waiting.removeFirst(), now, wall))
+            } else {
+                break
+            }
         }
-        return send(phone, expires: wanted(phone, now), authorization, now, wall)
+        return actions
+    }
+
+    /// What is on its way ends the registration: what comes behind it could come before it.
+    private var isEnding: Bool { attempts.contains { $0.expires == 0 } }
+
+    private mutating func start(_ phone: PhoneRegister, _ now: Int64, _ wall: Int64) -> UpstreamAction {
+        let expires = wanted(phone, now)
+        if !phone.authorization.isEmpty {
+            return send(phone, expires: expires, .phone(phone.authorization), now, wall)
+        }
+        let isAnswered = answersFor(phone) && !known.isEmpty && algorithm(of: phone) == known[0].challenge.algorithm
+        return send(phone, expires: expires, isAnswered ? .digest(count(known), ofPhone: true) : .none, now, wall)
     }
 
     /// What the server is asked for: the last phone that leaves ends the registration, unless it shall be kept.
@@ -134,30 +167,41 @@ public struct UpstreamRegistration: ~Copyable {
         _ phone: PhoneRegister?, expires: UInt32, _ authorization: UpstreamRegister.Authorization, _ now: Int64,
         _ wall: Int64
     ) -> UpstreamAction {
-        attempts &+= 1
-        attempt = Attempt(
-            number: attempts, phone: phone, expires: expires, authorization: authorization,
+        lastNumber &+= 1
+        var attempt = Attempt(
+            number: lastNumber, phone: phone, expires: expires, authorization: authorization, asked: [],
             deadline: now + Self.answerTimeout)
-        schedule(now)
-        return .send(next(attempts, expires, authorization, wall))
+        if case .digest(let asked, _) = authorization { attempt.asked = asked }
+        if attempts.contains(where: { $0.ownCSeq == nil }) { attempt.ownCSeq = 0 }
+        let register = next(&attempt, wall)
+        attempts.append(attempt)
+        return .send(register)
     }
 
-    /// A CSeq is never lower than the clock: one that was used and not kept is passed by after a restart.
-    private mutating func next(
-        _ number: UInt32, _ expires: UInt32, _ authorization: UpstreamRegister.Authorization, _ wall: Int64
-    ) -> UpstreamRegister {
-        let clock = UInt32(clamping: min(max(wall - Self.epoch, 1), Int64(Int32.max) - 1))
-        cseq = max(min(cseq, UInt32(Int32.max) - 2) + 1, clock)
-        return UpstreamRegister(attempt: number, cseq: cseq, expires: expires, authorization: authorization)
+    /// A CSeq of the account is never lower than the clock: one that was used and not kept is passed by after a restart.
+    private mutating func next(_ attempt: inout Attempt, _ wall: Int64) -> UpstreamRegister {
+        attempt.ownCSeq = attempt.ownCSeq.map { $0 + 1 }
+        if attempt.ownCSeq == nil {
+            let clock = UInt32(clamping: min(max(wall - Self.epoch, 1), Int64(Int32.max) - 1))
+            cseq = max(min(cseq, UInt32(Int32.max) - 2) + 1, clock)
+        }
+        return UpstreamRegister(
+            attempt: attempt.number, cseq: attempt.ownCSeq ?? cseq, hasOwnCallID: attempt.ownCSeq != nil,
+            expires: attempt.expires, authorization: attempt.authorization)
     }
 
     /// 2024-01-01: CSeq has 31 bits (RFC 3261, 8.1.1.5).
     private static let epoch: Int64 = 1_704_067_200
 
-    /// Each nonce once more.
-    private mutating func count() -> [UpstreamRegister.Challenged] {
-        known = known.map { .init(challenge: $0.challenge, count: $0.count &+ 1) }
-        return known
+    /// Each nonce once more, whoever has used it.
+    private mutating func count(_ asked: [UpstreamRegister.Challenged]) -> [UpstreamRegister.Challenged] {
+        asked.map { entry in
+            let place = known.firstIndex { $0.challenge == entry.challenge }
+            let counted = UpstreamRegister.Challenged(
+                challenge: entry.challenge, count: max(place.map { known[$0].count } ?? 0, entry.count) &+ 1)
+            if let place { known[place] = counted }
+            return counted
+        }
     }
 
     // MARK: Answers
@@ -166,80 +210,68 @@ public struct UpstreamRegistration: ~Copyable {
     public mutating func answered(
         _ number: UInt32, _ answer: UpstreamAnswer, now: Int64, wallSeconds wall: Int64
     ) -> [UpstreamAction] {
-        guard let current = attempt, current.number == number, answer.status >= 200 else { return [] }
+        guard let index = attempts.firstIndex(where: { $0.number == number }), answer.status >= 200 else { return [] }
+        defer { schedule(now) }
+        var current = attempts[index]
         var actions: [UpstreamAction] = []
         let isOut = answer.isSilence || answer.status == 408 || (500...599).contains(answer.status)
         // Where a phone wants to go says nothing of the way that the account goes.
         if !isOut { actions.append(.serverAnswered) }
         if isOut, current.phone == nil { actions.append(.serverFailed(retryAfter: answer.retryAfter)) }
-        switch answer.status {
-        case 200...299: actions += accepted(current, answer, now)
-        case 401, 407:
-            if let again = answerChallenge(current, answer, wall) { return actions + [again] }
-            actions += refused(current, answer, now)
-        case 423:
-            if !current.hasRaised, current.expires > 0, let least = answer.minExpires, least > current.expires {
-                return actions + [raise(current, to: least, wall)]
-            }
-            actions += refused(current, answer, now)
-        default: actions += refused(current, answer, now)
+        if raise(&current, answer) || answerChallenge(&current, answer) {
+            actions.append(.send(next(&current, wall)))
+            attempts[index] = current
+            return actions
         }
-        attempt = nil
-        // Whoever asks without end must not keep the account from being renewed.
-        if current.phone != nil, wouldSend(now: now) {
-            actions.append(refresh(now, wall))
-        } else if !waiting.isEmpty {
-            actions.append(start(waiting.removeFirst(), now, wall))
-        }
-        schedule(now)
-        return actions
+        attempts.remove(at: index)
+        actions += (200...299).contains(answer.status) ? accepted(current, answer, now) : refused(current, answer, now)
+        return actions + startWaiting(now, wall)
     }
 
     /// The interval is too short for the server (RFC 3261, 10.2.8): what shows who we are does not cover it.
-    private mutating func raise(_ current: Attempt, to least: UInt32, _ wall: Int64) -> UpstreamAction {
-        var again = current
-        (again.expires, again.hasRaised) = (least, true)
+    private mutating func raise(_ current: inout Attempt, _ answer: UpstreamAnswer) -> Bool {
+        guard answer.status == 423, !current.hasRaised, current.expires > 0, let least = answer.minExpires,
+            least > current.expires
+        else { return false }
+        (current.expires, current.hasRaised) = (least, true)
         leastExpires = min(least, Self.longestLeast)
-        if case .digest(_, let ofPhone) = again.authorization {
+        if case .digest(_, let ofPhone) = current.authorization {
             // The server may take a nonce once only, and the 423 was that.
-            again.isFresh = false
-            again.authorization = .digest(count(), ofPhone: ofPhone)
+            current.isFresh = false
+            current.asked = count(current.asked)
+            current.authorization = .digest(current.asked, ofPhone: ofPhone)
         }
-        attempt = again
-        return .send(next(again.number, least, again.authorization, wall))
+        return true
     }
 
-    /// Answers a challenge where it can be done here; nil when it must not or cannot.
-    private mutating func answerChallenge(
-        _ current: Attempt, _ answer: UpstreamAnswer, _ wall: Int64
-    ) -> UpstreamAction? {
-        let ofPhone = current.phone != nil
+    /// Answers a challenge where it can be done here; false when it must not or cannot.
+    private mutating func answerChallenge(_ current: inout Attempt, _ answer: UpstreamAnswer) -> Bool {
+        guard answer.status == 401 || answer.status == 407 else { return false }
         if let phone = current.phone {
-            guard answersFor(phone) else { return nil }
-            if case .phone = current.authorization { return nil }
+            guard answersFor(phone) else { return false }
+            if case .phone = current.authorization { return false }
         }
         guard current.tries < Self.mostTries,
             let algorithm = current.phone.map({ algorithm(of: $0) }) ?? credential,
             let chosen = DigestChallenge.choose(answer.challenges, for: algorithm)
-        else { return nil }
+        else { return false }
         // A nonce of this attempt that was answered, and is not too old: the hash is wrong.
-        if current.isFresh, !chosen.isStale, known.contains(where: { $0.challenge.isProxy == chosen.isProxy }) {
-            return nil
+        if current.isFresh, !chosen.isStale, current.asked.contains(where: { $0.challenge.isProxy == chosen.isProxy }) {
+            return false
         }
         // A proxy and the registrar may both ask (RFC 3261, 22.3); a realm that is new takes the place of the old one.
-        known.removeAll { $0.challenge.isProxy == chosen.isProxy || !current.isFresh }
-        known.append(.init(challenge: chosen, count: 0))
-        var again = current
-        again.authorization = .digest(count(), ofPhone: ofPhone)
-        again.isFresh = true
-        again.tries += 1
-        attempt = again
-        return .send(next(again.number, again.expires, again.authorization, wall))
+        let kept = current.isFresh ? current.asked.filter { $0.challenge.isProxy != chosen.isProxy } : []
+        current.asked = count(kept + [.init(challenge: chosen, count: 0)])
+        current.authorization = .digest(current.asked, ofPhone: current.phone != nil)
+        current.isFresh = true
+        current.tries += 1
+        return true
     }
 
     private mutating func accepted(_ current: Attempt, _ answer: UpstreamAnswer, _ now: Int64) -> [UpstreamAction] {
         var actions: [UpstreamAction] = []
         (failures, isRefused) = (0, false)
+        if !current.asked.isEmpty { known = current.asked }
         let granted = current.expires == 0 ? 0 : answer.expires ?? current.expires
         if granted == 0 {
             (until, interval, refreshAt) = (nil, 0, nil)
@@ -323,42 +355,40 @@ extension UpstreamRegistration {
     }
 
     private mutating func schedule(_ now: Int64) {
-        if let attempt {
-            dueAt = attempt.deadline
-        } else if keepsByItself, let refreshAt {
-            dueAt = min(refreshAt, now + policy.lookPause, max(until ?? .max, now + 1000))
-        } else if let until {
-            let next = hasWoken || !wakes ? until : max(now, until - lead)
-            dueAt = min(next, now + policy.lookPause)
-        } else {
-            dueAt = now + (interval > 0 ? policy.lookPause : Self.answerTimeout)
+        let answer = attempts.lazy.map(\.deadline).min()
+        dueAt = maySend ? min(nextLook(now), answer ?? .max) : answer
+    }
+
+    /// Nothing of the gateway's own is on its way, and nothing that ends the registration.
+    private var maySend: Bool { attempts.allSatisfy { $0.phone != nil && $0.expires > 0 } }
+
+    private func nextLook(_ now: Int64) -> Int64 {
+        if keepsByItself, let refreshAt {
+            return min(refreshAt, now + policy.lookPause, max(until ?? .max, now + 1000))
         }
+        guard let until else { return now + (interval > 0 ? policy.lookPause : Self.answerTimeout) }
+        return min(hasWoken || !wakes ? until : max(now, until - lead), now + policy.lookPause)
     }
 
     /// Its time has come. `isWanted` says whether a push binding of the user is left.
     public mutating func due(now: Int64, wallSeconds wall: Int64, isWanted: Bool) -> [UpstreamAction] {
-        if let current = attempt {
-            guard now >= current.deadline else {
-                schedule(now)
-                return []
-            }
+        if let overdue = attempts.first(where: { now >= $0.deadline }) {
             var silence = UpstreamAnswer(status: 408, reason: "Request Timeout")
             silence.isSilence = true
-            return answered(current.number, silence, now: now, wallSeconds: wall)
+            return answered(overdue.number, silence, now: now, wallSeconds: wall)
         }
         guard isWanted || hasPhone(now: now) || policy.keeping == .always && credential != nil else {
             return end(now, wall)
         }
-        defer { if attempt == nil { schedule(now) } }
+        defer { schedule(now) }
+        guard maySend else { return [] }
         if let until, now >= until {
             self.until = nil
             let isSilent = policy.removal == .silent || policy.waking == .orRemove
             let isRefused = policy.removal != .never && failures > 0 && credential == nil
             return [.lapsed("the upstream registration ended", removesBindings: isSilent || isRefused), .save]
         }
-        if keepsByItself {
-            return refreshAt.map { now >= $0 } ?? false ? [refresh(now, wall)] : []
-        }
+        if keepsByItself { return wouldSend(now: now) ? [refresh(now, wall)] : [] }
         guard let until, !hasWoken, now >= until - lead else { return [] }
         hasWoken = true
         return wakes ? [.wakePhones] : []
@@ -369,7 +399,7 @@ extension UpstreamRegistration {
 
     /// Whether the next `due` would send a REGISTER: the server's pace has a word in it.
     public func wouldSend(now: Int64) -> Bool {
-        attempt == nil && keepsByItself && (refreshAt.map { now >= $0 } ?? false)
+        maySend && keepsByItself && (refreshAt.map { now >= $0 } ?? false)
     }
 
     /// Puts the refresh off, for the server's sake.
@@ -383,15 +413,16 @@ extension UpstreamRegistration {
 
     private mutating func own() -> UpstreamRegister.Authorization {
         guard let credential, known.first?.challenge.algorithm == credential else { return .none }
-        return .digest(count(), ofPhone: false)
+        return .digest(count(known), ofPhone: false)
     }
 
     /// Nobody can be reached here any more.
     private mutating func end(_ now: Int64, _ wall: Int64) -> [UpstreamAction] {
-        guard let until, until > now, keepsByItself else {
-            dueAt = nil
-            return [.forget]
-        }
+        // Somebody may just be coming.
+        dueAt = attempts.lazy.map(\.deadline).min()
+        guard attempts.isEmpty else { return [] }
+        guard let until, until > now, keepsByItself else { return [.forget] }
+        defer { schedule(now) }
         return [send(nil, expires: 0, own(), now, wall)]
     }
 

@@ -135,7 +135,7 @@ extension UpstreamOrder {
         switch kind {
         case .send:
             writer.put(.upstreamID, Int64(bitPattern: id))
-            writer.put(.callID, account.callID)
+            writer.put(.callID, callID)
             writer.put(.fromTag, account.fromTag)
             writer.put(.cseq, Int64(cseq))
             writer.put(.requestURI, target.requestURI)

@@ -29,8 +29,8 @@ final class KeptAccount {
     var isStored = false
     /// What REGISTERs of phones say that are held. It is not the account's before the server has accepted them.
     var requests: [PhoneRegister.Handle: UpstreamRequest] = [:]
-    /// Of the REGISTER that is on its way.
-    var sendingID: UInt64 = 0
+    /// REGISTERs that are on their way: the machine's number, and that by which the host tells of the answer.
+    var sending: [(attempt: UInt32, id: UInt64)] = []
 
     init(
         index: UInt32, target: UpstreamTarget, machine: consuming UpstreamRegistration, callID: String,
@@ -116,6 +116,7 @@ struct UpstreamOrder {
     var handle: UInt64 = 0
     /// Of the one that is sent.
     var id: UInt64 = 0
+    var callID: String
     var cseq: UInt32 = 0
     var status = 0
     var reason = ""
@@ -129,5 +130,6 @@ struct UpstreamOrder {
         self.host = host
         self.account = account
         self.target = target ?? account.target
+        callID = account.callID
     }
 }

@@ -224,12 +224,13 @@ final class UpstreamKeeper {
     private func send(_ register: UpstreamRegister, _ account: KeptAccount) -> UpstreamOrder? {
         lastID &+= 1
         sent += 1
-        let phone = account.machine.phoneOnItsWay
+        let phone = account.machine.phone(of: register.attempt)
         let request = phone.flatMap { account.requests[$0.handle] }
         var order = UpstreamOrder(.send, host: phone?.handle.host ?? account.host, account, request?.target)
         let username = request?.username ?? account.username
         let local = request.map { $0.local.isEmpty ? account.local : $0.local } ?? account.local
         (order.id, order.cseq) = (lastID, register.cseq)
+        if register.hasOwnCallID { order.callID = "\(register.attempt)-\(account.callID)" }
         order.headers = "Contact: <sip:\(account.name)@\(local)>\r\nExpires: \(register.expires)\r\n\(path)"
         switch register.authorization {
         case .none: break
@@ -250,8 +251,8 @@ final class UpstreamKeeper {
             }
         }
         // A host that was asked before and never answered has forgotten it.
-        sending[account.sendingID] = nil
-        account.sendingID = lastID
+        forgetSent(account) { $0 == register.attempt || !account.machine.isUnderWay($0) }
+        account.sending.append((register.attempt, lastID))
         sending[lastID] = (account, register.attempt)
         return order
     }
@@ -274,9 +275,17 @@ final class UpstreamKeeper {
         }
     }
 
+    private func forgetSent(_ account: KeptAccount, where isOver: (UInt32) -> Bool) {
+        account.sending.removeAll { entry in
+            guard isOver(entry.attempt) else { return false }
+            sending[entry.id] = nil
+            return true
+        }
+    }
+
     private func forget(_ account: KeptAccount) {
         schedule.clear(account.index)
-        sending[account.sendingID] = nil
+        forgetSent(account) { _ in true }
         accounts.remove(account)
         if paces[account.target.server]?.leave() == true { paces[account.target.server] = nil }
         unsaved.remove(account.name)

@@ -61,8 +61,6 @@ private final class Bench {
     var isBusy: Bool { machine.isBusy }
     var dueAt: Int64? { machine.dueAt }
 
-    var phoneOnItsWay: PhoneRegister? { machine.phoneOnItsWay }
-
     func hasPhone(after seconds: Int64) -> Bool { machine.hasPhone(now: now + seconds * 1000) }
 
     /// Registered with a kept HA1.
@@ -283,23 +281,6 @@ private func digest(_ register: UpstreamRegister?) -> [(nonce: String, count: UI
         #expect(bench.sent.last?.expires == 9000 && digest(bench.sent.last)?.first?.nonce == "n2")
     }
 
-    @Test func `one REGISTER at a time is on its way`() {
-        let bench = Bench()
-        _ = bench.phone(device: 1, authorization: "Digest a")
-        #expect(bench.phone(device: 2, authorization: "Digest b").isEmpty)
-        let actions = bench.answer(200) { $0.expires = 60 }
-        #expect(accepted(actions) == .some(60))
-        #expect(bench.sent.last?.authorization == .phone(["Authorization: Digest b"]))
-        #expect(refusal(bench.answer(403)) == 403)
-        #expect(!bench.isBusy)
-    }
-
-    @Test func `too many phones at once are told to come again`() {
-        let bench = Bench()
-        for device in 0...UpstreamRegistration.mostWaiting { _ = bench.phone(device: UInt64(device)) }
-        #expect(refusal(bench.phone(device: 99)) == 503)
-    }
-
     @Test func `an answer to another attempt is none`() {
         let bench = Bench()
         _ = bench.phone()
@@ -308,18 +289,6 @@ private func digest(_ register: UpstreamRegister?) -> [(nonce: String, count: UI
         #expect(actions.isEmpty)
         #expect(bench.answer(100).isEmpty)
         #expect(bench.isBusy)
-    }
-
-    @Test func `a refresh that is due goes before phones that wait`() {
-        let bench = Bench()
-        bench.register()
-        _ = bench.phone(device: 8)
-        for device in 9..<12 { _ = bench.phone(device: UInt64(device)) }
-        bench.now += 3_500_000
-        _ = bench.answer(401)
-        #expect(bench.phoneOnItsWay == nil && bench.isBusy)
-        _ = bench.answer(200) { $0.expires = 3600 }
-        #expect(bench.phoneOnItsWay?.device == 9)
     }
 
     @Test func `a phone whose way is dead says nothing of the server`() {
