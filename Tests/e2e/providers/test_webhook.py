@@ -87,6 +87,16 @@ def test_a_dead_token_of_the_webhook_is_forgotten(kamailio, actors):
     caller.stop()
 
 
+@pytest.mark.parametrize("token", ["..%2Fadmin%2Fdelete-all", "%252e%252e%255Cadmin", "%25EF%25BC%258E%25EF%25BC%258E%252Fadmin"])
+def test_no_token_leads_out_of_the_path(kamailio, actors, simulator, token):
+    name = f"climber-{uuid.uuid4().hex[:8]}"
+    actors.phone(kamailio, name, Push("huawei", token, contact=";pn-provider=huawei;pn-prid=@TOKEN@", sip_pns="huawei")).register()
+    caller = actors.call(kamailio, name, "call")
+    kamailio.wait_log(f"RESULT provider=webhook outcome=rejected aor={name}")
+    caller.stop()
+    assert not [r for r in simulator.requests if "admin" in r["path"]]
+
+
 @pytest.mark.parametrize(("app", "project"), [
     ("com.example.one", SECOND), (SECOND, SECOND), ("com.example.any", "pushwake-simulator"),
     ("pushwake-simulator", "pushwake-simulator"),

@@ -68,7 +68,7 @@ public struct WebhookRequest: Sendable {
         request.append(":authority", origin.authority)
         var target: [UInt8] = []
         guard path.render(values, limit: Self.longestTarget, into: &target) else { throw .payloadTooLarge }
-        guard !Self.climbs(target) else { throw .unusableToken }
+        guard !DotSegments.arePresent(in: target) else { throw .unusableToken }
         request.append(":path", neverIndexed: true) { $0.append(contentsOf: target) }
         if let body, !body.render(values, limit: Self.longestBody, into: &request.body) { throw .payloadTooLarge }
         if let contentType, !headers.contains(where: { $0.name == "content-type" }) {
@@ -110,14 +110,6 @@ public struct WebhookRequest: Sendable {
             do throws(PayloadTemplateError) {
                 return (try PayloadTemplate(json: text.utf8), "application/json")
             } catch { throw .badBody(error) }
-        }
-    }
-
-    /// A segment of `.` or `..`, which a server or a proxy may take for another path than the operator's.
-    private static func climbs(_ target: [UInt8]) -> Bool {
-        let path = target.prefix { $0 != UInt8(ascii: "?") }
-        return path.split(separator: UInt8(ascii: "/")).contains {
-            $0.elementsEqual([0x2E]) || $0.elementsEqual([0x2E, 0x2E])
         }
     }
 
