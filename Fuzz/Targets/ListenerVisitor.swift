@@ -89,7 +89,7 @@ struct ListenerVisitor {
     mutating func visit(_ request: ServedRequest, now: Int64) {
         let shown = request["authorization"]
         let mustPass = mustPass(request, now)
-        let decision = access.decide(request, mayGuess: mayGuess, now: now)
+        let decision = access.decide(HTTPCredentials(shown), of: request, mayGuess: mayGuess, now: now)
         if mustPass, decision != .granted(.user("alice", realm: Self.realm)) {
             fatalError("\(decision): \(shown ?? "")")
         }

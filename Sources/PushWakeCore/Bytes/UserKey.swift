@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// A user by the bytes of the AoR: texts are equal where bytes are not, and registrars compare bytes.
-package struct UserKey: Hashable {
+/// A user by the bytes of the AoR, or of the name: texts are equal where bytes are not, and registrars compare bytes.
+package struct UserKey: Hashable, Sendable {
     package let aor: String
 
     package init(_ aor: String) { self.aor = aor }

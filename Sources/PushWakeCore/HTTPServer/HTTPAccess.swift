@@ -4,7 +4,7 @@
 public struct HTTPAccess {
     /// Who sends it.
     public enum Identity: Equatable, Sendable {
-        /// The bearer token, or a user who is named as operator: may do everything.
+        /// The bearer token, or a user of the own realm who is named as operator: may do everything.
         case operating
         /// May report and remove what belongs to its own account.
         case user(String, realm: String)
@@ -47,7 +47,7 @@ public struct HTTPAccess {
 
     private var token: [UInt8] = []
     private var users = HTTPUsers()
-    private var operators: Set<String> = []
+    private var operators: Set<UserKey> = []
     private var realm = ""
     /// What Digest is offered with.
     private var algorithms: [DigestAlgorithm] = []
@@ -65,27 +65,28 @@ public struct HTTPAccess {
 
     /// Goes on with others: `token` is the operator's, an empty one nobody's; nil for either stands for what there was.
     /// Nonces that clients have stay good.
-    public mutating func change(token: [UInt8]?, users: HTTPUsers?, operators: Set<String>, realm: String) {
+    public mutating func change(token: [UInt8]?, users: HTTPUsers?, operators: [String], realm: String) {
         self.token = token ?? self.token
         self.users = users ?? self.users
-        (self.operators, self.realm) = (operators, realm)
+        (self.operators, self.realm) = (Set(operators.map { UserKey($0) }), realm)
         // A challenge must not go through all users.
         algorithms = self.users.algorithms(in: realm)
     }
 
-    /// Decides by the Authorization field; `now` in seconds. `mayGuess`: the address has not shown too many wrong passwords.
-    /// Of a token it need not be asked: nobody finds one by trying.
-    public mutating func decide(_ request: ServedRequest, mayGuess: Bool = true, now: Int64) -> Decision {
-        let credentials = HTTPCredentials(request["authorization"])
+    /// Decides by what a request's Authorization field says; `now` in seconds. `mayGuess`: not too many wrong passwords came
+    /// from its address. Of a token it need not be asked: nobody finds one by trying.
+    public mutating func decide(
+        _ credentials: HTTPCredentials, of request: ServedRequest, mayGuess: Bool = true, now: Int64
+    ) -> Decision {
         if case .bearer(let shown) = credentials {
             // The same length for both, and no byte of either shows in the time.
             let isRight = !token.isEmpty && ConstantTime.areEqual(hashes.keyed(shown), hashes.keyed(token))
             return isRight ? .granted(.operating) : .wrong(isGuess: false)
         }
+        if credentials == .none { return .asked(isStale: false) }
         guard mayGuess else { return .limited }
         switch credentials {
-        case .none: return .asked(isStale: false)
-        case .unreadable, .bearer: return .wrong(isGuess: true)
+        case .none, .unreadable, .bearer: return .wrong(isGuess: true)
         case .basic(let user, let password):
             return identity(user: user, password: password).map { .granted($0) } ?? .wrong(isGuess: true)
         case .digest(let digest): return decide(digest, request, now)
@@ -101,21 +102,28 @@ public struct HTTPAccess {
         for secret in known.isEmpty ? [Self.nobody] : known {
             let text = Array("\(user):\(secret.realm):".utf8) + password
             let ha1 = Array(Hex.encode(hashes.hash(secret.algorithm, text)).utf8)
-            if ConstantTime.areEqual(ha1, secret.ha1), !known.isEmpty { found = identity(user, secret.realm) }
+            guard ConstantTime.areEqual(ha1, secret.ha1), !known.isEmpty else { continue }
+            // The same password in two realms: that of the own realm counts.
+            if found == nil || secret.realm.isSameBytes(as: realm) { found = identity(user, secret.realm) }
         }
         return found
     }
 
     private func identity(_ user: String, _ realm: String) -> Identity {
-        operators.contains(user) ? .operating : .user(user, realm: realm)
+        operators.contains(UserKey(user)) && realm.isSameBytes(as: self.realm)
+            ? .operating : .user(user, realm: realm)
     }
 
     private mutating func decide(_ digest: HTTPCredentials.Digest, _ request: ServedRequest, _ now: Int64) -> Decision {
-        let known = users.secrets(of: digest.user).first { $0.realm == realm && $0.algorithm == digest.algorithm }
+        let known = users.secrets(of: digest.user).first {
+            $0.realm.isSameBytes(as: realm) && $0.algorithm == digest.algorithm
+        }
         // Who does not exist takes as long as who shows a wrong password.
         let secret = known ?? Self.nobody
         // The target is part of what is signed; another one would be a request that the user never made.
-        guard digest.realm == realm, digest.uri == request.target else { return .wrong(isGuess: true) }
+        guard digest.realm.isSameBytes(as: realm), digest.uri.isSameBytes(as: request.target) else {
+            return .wrong(isGuess: true)
+        }
         let expected = response(digest, secret.ha1, request.method)
         let isRight = ConstantTime.areEqual(Array(digest.response.lowercased().utf8), expected)
         guard isRight, known != nil else { return .wrong(isGuess: true) }

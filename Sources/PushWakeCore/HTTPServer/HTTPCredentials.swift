@@ -12,6 +12,15 @@ public enum HTTPCredentials: Equatable, Sendable {
     /// A scheme that is not offered, or a value that is none of its scheme.
     case unreadable
 
+    /// Whose password is shown; empty where none is, or its owner cannot be read.
+    public var user: String {
+        switch self {
+        case .basic(let user, _): user
+        case .digest(let digest): digest.user
+        case .none, .bearer, .unreadable: ""
+        }
+    }
+
     /// Reads the value of the field; nil stands for no field.
     public init(_ value: String?) {
         guard let value else {
@@ -33,10 +42,10 @@ public enum HTTPCredentials: Equatable, Sendable {
             byte == UInt8(ascii: "+") ? UInt8(ascii: "-") : byte == UInt8(ascii: "/") ? UInt8(ascii: "_") : byte
         }
         guard let pair = Base64URL.decode(String(decoding: alphabet, as: UTF8.self)),
-            let colon = pair.firstIndex(of: ASCII.colon), !pair.contains(0)
+            let colon = pair.firstIndex(of: ASCII.colon), !pair.contains(0),
+            let user = Array(pair[..<colon]).span.validText()
         else { return nil }
-        return .basic(
-            user: String(decoding: pair[..<colon], as: UTF8.self), password: Array(pair[(colon + 1)...]))
+        return .basic(user: user, password: Array(pair[(colon + 1)...]))
     }
 
     /// The parameters of Digest that count here.
@@ -54,12 +63,12 @@ public enum HTTPCredentials: Equatable, Sendable {
         /// Reads the parameters; nil when one is missing, comes twice or is of a kind that was not offered.
         init?(_ text: String) {
             var found: [String: String] = [:]
-            var rest = Substring(text)
+            var rest = text.utf8[...]
             while true {
-                rest = rest.drop { $0 == " " || $0 == "," || $0 == "\t" }
+                rest = rest.drop { ASCII.isBlank($0) || $0 == ASCII.comma }
                 guard !rest.isEmpty else { break }
-                guard let equals = rest.firstIndex(of: "=") else { return nil }
-                let name = rest[..<equals].lowercased()
+                guard let equals = rest.firstIndex(of: ASCII.equals) else { return nil }
+                let name = String(decoding: rest[..<equals], as: UTF8.self).lowercased()
                 rest = rest[rest.index(after: equals)...]
                 guard let value = Self.takeValue(&rest), found.updateValue(value, forKey: name) == nil, found.count < 20
                 else { return nil }
@@ -74,17 +83,17 @@ public enum HTTPCredentials: Equatable, Sendable {
             (self.response, self.cnonce, nonceCount, self.algorithm) = (response, cnonce, count, algorithm)
         }
 
-        private static func takeValue(_ rest: inout Substring) -> String? {
-            guard rest.first == "\"" else {
-                let value = rest.prefix { $0 != "," && $0 != " " }
+        private static func takeValue(_ rest: inout Substring.UTF8View) -> String? {
+            guard rest.first == ASCII.quote else {
+                let value = rest.prefix { $0 != ASCII.comma && $0 != ASCII.space }
                 rest = rest.dropFirst(value.count)
-                return value.isEmpty ? nil : String(value)
+                return value.isEmpty ? nil : String(decoding: value, as: UTF8.self)
             }
             rest = rest.dropFirst()
-            var value = ""
+            var value: [UInt8] = []
             while let next = rest.popFirst() {
-                if next == "\"" { return value }
-                guard next != "\\" else {
+                if next == ASCII.quote { return String(decoding: value, as: UTF8.self) }
+                guard next != ASCII.backslash else {
                     guard let escaped = rest.popFirst() else { return nil }
                     value.append(escaped)
                     continue

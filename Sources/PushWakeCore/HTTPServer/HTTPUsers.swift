@@ -18,7 +18,7 @@ public struct HTTPUsers: Equatable, Sendable {
         public let message: String
     }
 
-    private var secrets: [String: [Secret]] = [:]
+    private var secrets: [UserKey: [Secret]] = [:]
     /// Lines that were left out.
     public private(set) var problems: [Problem] = []
 
@@ -30,17 +30,17 @@ public struct HTTPUsers: Equatable, Sendable {
         for (index, bytes) in text.split(separator: ASCII.lineFeed, omittingEmptySubsequences: false).enumerated() {
             let line = bytes.last == ASCII.carriageReturn ? bytes.dropLast() : bytes
             guard let first = line.first, first != UInt8(ascii: "#") else { continue }
-            let parts = line.split(separator: ASCII.colon, omittingEmptySubsequences: false).map {
-                String(decoding: $0, as: UTF8.self)
+            let parts = line.split(separator: ASCII.colon, omittingEmptySubsequences: false).compactMap {
+                Array($0).span.validText()
             }
             guard parts.count == 3, !parts[0].isEmpty, !parts[1].isEmpty,
                 let algorithm = DigestAlgorithm.allCases.first(where: { $0.digits == parts[2].utf8.count }),
                 parts[2].utf8.allSatisfy(ByteClass.hex.contains)
             else {
-                problems.append(Problem(line: index + 1, message: "write user:realm:HA1, as htdigest does"))
+                problems.append(Problem(line: index + 1, message: "write user:realm:HA1 in UTF-8, as htdigest does"))
                 continue
             }
-            secrets[parts[0], default: []].append(
+            secrets[UserKey(parts[0]), default: []].append(
                 Secret(realm: parts[1], algorithm: algorithm, ha1: Array(parts[2].lowercased().utf8)))
         }
     }
@@ -48,13 +48,20 @@ public struct HTTPUsers: Equatable, Sendable {
     /// How many users there are.
     public var count: Int { secrets.count }
 
-    func secrets(of user: String) -> [Secret] { secrets[user] ?? [] }
+    func secrets(of user: String) -> [Secret] { secrets[UserKey(user)] ?? [] }
+
+    /// Whether there is a user of this name in a realm.
+    public func has(_ user: String, in realm: String) -> Bool {
+        secrets(of: user).contains { $0.realm.isSameBytes(as: realm) }
+    }
 
     /// What Digest is offered with in a realm, the strongest first: a client takes one without knowing what its user has,
     /// so these are what all users of the realm have, or, when they have none in common, all that anybody has.
     func algorithms(in realm: String) -> [DigestAlgorithm] {
-        let known = secrets.values.map { own in Set(own.lazy.filter { $0.realm == realm }.map(\.algorithm)) }
-            .filter { !$0.isEmpty }
+        let known = secrets.values.map { own in
+            Set(own.lazy.filter { $0.realm.isSameBytes(as: realm) }.map(\.algorithm))
+        }
+        .filter { !$0.isEmpty }
         let common = DigestAlgorithm.allCases.filter { algorithm in known.allSatisfy { $0.contains(algorithm) } }
         if known.isEmpty { return [] }
         return common.isEmpty

@@ -36,7 +36,9 @@ final class EventEndpoint {
     var count: Int { listeners.count }
 
     var endpoint: HTTPEndpoint {
-        HTTPEndpoint(method: "GET", path: "/events", audience: .operators) { [weak self] in self?.take($0) }
+        HTTPEndpoint(method: "GET", path: "/events", audience: .operators, changes: true) { [weak self] in
+            self?.take($0)
+        }
     }
 
     /// Ends all of them: browsers come again, and say who they are.

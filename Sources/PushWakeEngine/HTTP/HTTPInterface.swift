@@ -12,8 +12,6 @@ final class HTTPInterface {
         let message: String
     }
 
-    /// Wrong passwords that one address may show at once; one more each ten seconds.
-    private static let attempts: Double = 10
     /// A TLS handshake costs as much of an address's budget as so many requests.
     private static let handshakeCost: Double = 2
 
@@ -27,7 +25,7 @@ final class HTTPInterface {
     private let events: EventEndpoint
     private let waits = HTTPWaits()
     private var budget: RequestBudget
-    private var attempts = RequestBudget(rate: attempts / 100, seconds: 100)
+    private var attempts = PasswordAttempts()
     private var watch: KeyWatch
     private var attemptLines = LineBudget(most: 3, period: 60_000)
     private let key = Crypto.randomBytes(32)
@@ -194,9 +192,11 @@ final class HTTPInterface {
         guard endpoint.audience != .everybody else {
             return endpoint.run(HTTPCall(request: request, slot: slot, identity: nil))
         }
-        let mayGuess = attempts.hasRest(slot.peer.ip, now: loop.now)
-        switch access.decide(request, mayGuess: mayGuess, now: loop.wallSeconds) {
+        let credentials = HTTPCredentials(request["authorization"])
+        let mayGuess = attempts.mayTry(credentials.user, at: slot.peer.ip, now: loop.now)
+        switch access.decide(credentials, of: request, mayGuess: mayGuess, now: loop.wallSeconds) {
         case .granted(let identity):
+            if !credentials.user.isEmpty { attempts.wasRight(credentials.user, at: slot.peer.ip, now: loop.now) }
             guard endpoint.audience == .accounts || identity == .operating else {
                 return slot.answer(.problem(403, "this is for operators: http_token_file, http_operators"))
             }
@@ -207,31 +207,34 @@ final class HTTPInterface {
             }
             slot.answer(refusal("say who you are", isStale: isStale))
         case .wrong(let isGuess):
-            noteAttempt(slot, isGuess: isGuess)
+            noteWrong(slot, guessOf: isGuess ? credentials.user : nil)
             slot.answer(refusal("this password or token is wrong"))
-        case .limited:
-            counters.limited += 1
-            slot.answer(Self.tooMany("too many wrong passwords of this address; wait a minute"))
+        case .limited: limit(slot)
         }
+    }
+
+    private func limit(_ slot: AnswerSlot) {
+        counters.limited += 1
+        slot.answer(Self.tooMany("too many wrong passwords of this address; wait a minute"))
     }
 
     /// Apps that report tokens can be told to put name and password into the body.
     private func admit(
         _ fields: HTTPFields, _ request: ServedRequest, _ slot: AnswerSlot, to endpoint: HTTPEndpoint
     ) {
-        guard
-            let identity = access.identity(
-                user: fields["username"] ?? "", password: Array((fields["password"] ?? "").utf8))
-        else {
-            noteAttempt(slot, isGuess: true)
+        let user = fields["username"] ?? ""
+        guard attempts.mayTry(user, at: slot.peer.ip, now: loop.now) else { return limit(slot) }
+        guard let identity = access.identity(user: user, password: Array((fields["password"] ?? "").utf8)) else {
+            noteWrong(slot, guessOf: user)
             return slot.answer(.problem(403, "this name or password is wrong"))
         }
+        attempts.wasRight(user, at: slot.peer.ip, now: loop.now)
         endpoint.run(HTTPCall(request: request, slot: slot, identity: identity))
     }
 
-    private func noteAttempt(_ slot: AnswerSlot, isGuess: Bool) {
+    private func noteWrong(_ slot: AnswerSlot, guessOf user: String?) {
         counters.wrong += 1
-        if isGuess { _ = attempts.take(slot.peer.ip, now: loop.now) }
+        if let user { attempts.wasWrong(user, at: slot.peer.ip, now: loop.now) }
         guard case .write(let leftOut) = attemptLines.admit(now: loop.now) else { return }
         let more = leftOut > 0 ? " (and \(leftOut) others since the last such line)" : ""
         log(.warning, "HTTP: \(slot.peer.ip) sent a wrong password or token\(more)")

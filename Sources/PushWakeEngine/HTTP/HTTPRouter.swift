@@ -26,7 +26,7 @@ struct HTTPEndpoint {
     let method: String
     let path: String
     let audience: HTTPAudience
-    /// It changes something although its method says that it does not.
+    /// It changes something, or takes a place that others want, although its method says that it does not.
     var changes = false
     let run: (HTTPCall) -> Void
 }

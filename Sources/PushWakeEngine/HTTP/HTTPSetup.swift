@@ -80,8 +80,10 @@ enum HTTPSetup {
     }
 
     /// Users who may do everything.
-    static func operators(_ settings: Settings) -> Set<String> {
-        Set(settings.text(.httpOperators).split(separator: ",").map { $0.filter { $0 != " " } })
+    static func operators(_ settings: Settings) -> [String] {
+        settings.text(.httpOperators).utf8.split(separator: UInt8(ascii: ",")).map { name in
+            String(decoding: name.filter { $0 != UInt8(ascii: " ") }, as: UTF8.self)
+        }
     }
 
     /// Files that may change while the engine runs.
@@ -135,8 +137,13 @@ extension SettingsInspection {
             add(.warning, .httpTokenFile, error.message)
         }
         do throws(KeyFileError) {
-            for problem in HTTPSetup.problems(of: try HTTPSetup.users(settings), settings) {
-                add(.warning, .httpUsers, problem)
+            let users = try HTTPSetup.users(settings)
+            for problem in HTTPSetup.problems(of: users, settings) { add(.warning, .httpUsers, problem) }
+            let realm = settings.text(.httpRealm)
+            for name in HTTPSetup.operators(settings) where !users.has(name, in: realm) {
+                add(
+                    .warning, .httpOperators,
+                    "http_users has no \(name.prefix(80)) of realm \(realm); add the line of htdigest")
             }
         } catch {
             add(.warning, .httpUsers, error.message)

@@ -155,11 +155,15 @@ final class HTTP2ListenerSession: ListenerSession {
 
     fileprivate func begin(_ id: Int32) { streams[id] = Stream(id: id, since: owner.now) }
 
-    fileprivate func take(_ id: Int32, name: String, value: String) {
+    /// A field of the head, or of a trailer: that comes behind a body, counts for what a request may send, and says nothing
+    /// here, as in HTTP/1.1 (RFC 9110, 6.5.1).
+    fileprivate func take(_ id: Int32, name: String, value: String, isTrailer: Bool) {
         guard let stream = streams[id], stream.stage == .reading else { return }
         stream.headBytes += name.utf8.count + value.utf8.count + 4
         guard stream.headBytes <= limits.head else { return refuse(.headTooLong(limits.head), stream) }
-        guard stream.headers.count < limits.fields else { return refuse(.tooManyFields(limits.fields), stream) }
+        guard stream.fields < limits.fields else { return refuse(.tooManyFields(limits.fields), stream) }
+        stream.fields += name.utf8.first == UInt8(ascii: ":") ? 0 : 1
+        guard !isTrailer else { return }
         switch name {
         case ":method": stream.method = value
         case ":path": stream.target = value
@@ -238,7 +242,8 @@ final class HTTP2ListenerSession: ListenerSession {
             HTTP2ListenerSession.from(context).take(
                 frame.pointee.hd.stream_id,
                 name: String(decoding: UnsafeBufferPointer(start: name, count: nameCount), as: UTF8.self),
-                value: String(decoding: UnsafeBufferPointer(start: value, count: valueCount), as: UTF8.self))
+                value: String(decoding: UnsafeBufferPointer(start: value, count: valueCount), as: UTF8.self),
+                isTrailer: frame.pointee.headers.cat != NGHTTP2_HCAT_REQUEST)
             return 0
         }
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, id, data, count, context in
@@ -283,6 +288,7 @@ final class HTTP2ListenerSession: ListenerSession {
         var target = ""
         var headers: [HTTPResponse.Header] = []
         var headBytes = 0
+        var fields = 0
         var body: [UInt8] = []
         /// Bytes for which the windows are still closed.
         var unconsumed = 0

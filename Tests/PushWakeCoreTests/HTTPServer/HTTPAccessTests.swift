@@ -8,19 +8,19 @@ import Testing
 private final class Gate {
     private var access = HTTPAccess(hashes: `Access over HTTP`.hashes)
 
-    func change(token: String, users: HTTPUsers, operators: Set<String> = [], realm: String = "pushwake") {
+    func change(token: String, users: HTTPUsers, operators: [String] = [], realm: String = "pushwake") {
         access.change(token: Array(token.utf8), users: users, operators: operators, realm: realm)
     }
 
     func decide(_ request: ServedRequest, mayGuess: Bool = true, now: Int64) -> HTTPAccess.Decision {
-        access.decide(request, mayGuess: mayGuess, now: now)
+        access.decide(HTTPCredentials(request["authorization"]), of: request, mayGuess: mayGuess, now: now)
     }
 
     func challenges(isStale: Bool = false, now: Int64) -> [HTTPResponse.Header] {
         access.challenges(isStale: isStale, now: now)
     }
 
-    func keep(operators: Set<String>, realm: String = "pushwake") {
+    func keep(operators: [String], realm: String = "pushwake") {
         access.change(token: nil, users: nil, operators: operators, realm: realm)
     }
 }
@@ -122,9 +122,10 @@ private final class Gate {
         #expect(access.decide(try request("Bearer 0123456789abcdef"), mayGuess: false, now: 0) == .granted(.operating))
         #expect(
             access.decide(try request("Bearer 0123456789abcdeF"), mayGuess: false, now: 0) == .wrong(isGuess: false))
-        for other in [nil, basic("root:toor"), basic("root:wrong"), "Negotiate abc"] {
+        for other in [basic("root:toor"), basic("root:wrong"), "Negotiate abc"] {
             #expect(access.decide(try request(other), mayGuess: false, now: 0) == .limited)
         }
+        #expect(access.decide(try request(nil), mayGuess: false, now: 0) == .asked(isStale: false))
         #expect(access.decide(try request(basic("root:wrong")), now: 0) == .wrong(isGuess: true))
     }
 
@@ -211,6 +212,36 @@ private final class Gate {
         #expect(HTTPAccess.Identity.operating.mayActFor("bob"))
         // Another account, whose name looks the same.
         #expect(!HTTPAccess.Identity.user("jos\u{E9}", realm: "a.b").mayActFor("jose\u{301}"))
+    }
+
+    @Test func `makes an operator of a name in the own realm alone, by bytes`() throws {
+        let (composed, decomposed) = ("jos\u{E9}", "jose\u{301}")
+        let lines = [
+            "admin:pushwake:\(Self.ha1("admin", "pushwake", "right", .md5))",
+            "admin:other.example:\(Self.ha1("admin", "other.example", "his", .md5))",
+            "admin:other.example:\(Self.ha1("admin", "other.example", "right", .md5))",
+            "\(composed):pushwake:\(Self.ha1(composed, "pushwake", "one", .md5))",
+            "\(decomposed):pushwake:\(Self.ha1(decomposed, "pushwake", "two", .md5))",
+            "guest:pushwak\u{E9}:\(Self.ha1("guest", "pushwak\u{E9}", "x", .md5))",
+        ]
+        let gate = Gate()
+        gate.change(
+            token: "", users: HTTPUsers(Array(lines.joined(separator: "\n").utf8)),
+            operators: ["admin", composed, "guest"])
+        func who(_ pair: String) throws -> HTTPAccess.Decision { gate.decide(try request(basic(pair)), now: 0) }
+        #expect(try who("admin:his") == .granted(.user("admin", realm: "other.example")))
+        #expect(try who("admin:right") == .granted(.operating), "the own realm counts where both fit")
+        #expect(try who("\(composed):one") == .granted(.operating))
+        #expect(try who("\(decomposed):two") == .granted(.user(decomposed, realm: "pushwake")))
+        #expect(try who("\(decomposed):one") == .wrong(isGuess: true))
+        gate.keep(operators: ["guest"], realm: "pushwake\u{301}")
+        #expect(try who("guest:x") == .granted(.user("guest", realm: "pushwak\u{E9}")))
+    }
+
+    @Test func `reads a name that begins with an accent`() throws {
+        let text = digest(nonce: "n").replacing("\"alice\"", with: "\"\u{301}\\\"a\"")
+        #expect(HTTPCredentials(text).user == "\u{301}\"a")
+        #expect(HTTPCredentials("Basic \(Base64.encode([0xFF, 0x3A, 0x61]))") == .unreadable)
     }
 
     @Test func `offers what all users of the realm have, where they have something in common`() {

@@ -3,6 +3,7 @@
 
 import hashlib
 import os
+import socket
 import subprocess
 
 import pytest
@@ -180,3 +181,71 @@ def test_check_names_what_is_not_safe(make_engine, tmp_path):
     assert "passwords go over it in the clear" in text and "holds no token that can be used" in text
     assert f"everybody can read {tmp_path}/short" in text
 
+
+
+def test_an_admin_of_another_realm_is_no_operator(make_engine, tmp_path):
+    path = tmp_path / "http-users"
+    path.write_text(ha1("admin", "pushwake", "right") + ha1("admin", "sip.example", "his") + ha1("guest", "sip.example", "x"))
+    engine, client = listen(make_engine, tmp_path, http_users=path, http_operators="admin,guest")
+    assert client.curl("/metrics", "-u", "admin:right", operator=False).status == 200
+    assert client.curl("/metrics", "-u", "admin:his", operator=False).status == 403
+    body = ("-d", "username=admin&password=his&aor=somebody&provider=fcm&app=x&token=y")
+    assert client.curl("/v1/bindings", *body, operator=False).status == 403
+    assert client.curl("/v1/bindings?aor=admin", "-u", "admin:his", operator=False).status == 200
+    done = subprocess.run([PUSHWAKE, "check", engine.settings], capture_output=True, text=True, timeout=60, check=False)
+    assert "http_users has no guest of realm pushwake" in done.stdout + done.stderr
+    assert "no admin" not in done.stdout + done.stderr
+
+
+def test_names_that_look_alike_are_two_people(make_engine, tmp_path):
+    one, two = "jos\u00e9", "jose\u0301"
+    path = tmp_path / "http-users"
+    path.write_text(ha1(one, "pushwake", "one") + ha1(two, "pushwake", "two"))
+    engine, client = listen(make_engine, tmp_path, http_users=path, http_operators=one)
+    for how in ("--basic", "--digest"):
+        assert client.curl("/metrics", how, "-u", f"{one}:one", operator=False).status == 200
+        assert client.curl("/metrics", how, "-u", f"{two}:two", operator=False).status == 403
+
+
+def flood(client, addresses):
+    """Ten wrong passwords from each address of this machine."""
+    guess = "GET /metrics HTTP/1.1\r\nHost: a\r\nAuthorization: Basic cm9vdDp4\r\n\r\n" * 10
+    for address in addresses:
+        with socket.create_connection(("127.0.0.1", client.port), 20, source_address=(address, 0)) as connection:
+            connection.sendall(guess.encode())
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(65536):
+                pass
+
+
+def test_wrong_passwords_of_many_addresses_lock_no_other_out(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path, http_users=users_file(tmp_path), http_operators="root")
+    flood(client, [f"127.1.{n // 250}.{n % 250 + 1}" for n in range(2000)])
+    assert client.curl("/metrics", "--interface", "127.1.0.1", "-u", "root:toor", operator=False).status == 429
+    statuses = [client.curl("/metrics", "--interface", f"127.2.0.{n}", "-u", "root:toor", operator=False).status
+                for n in range(1, 21)]
+    assert statuses == [200] * 20
+
+
+def test_wrong_passwords_of_a_neighbour_lock_nobody_out_who_was_there_before(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path, http_users=users_file(tmp_path), http_operators="root")
+    assert client.curl("/v1/bindings?aor=alice", "-u", "alice:secret", operator=False).status == 200
+    flood(client, ["127.0.0.1"])
+    assert client.curl("/v1/bindings?aor=alice", "-u", "alice:secret", operator=False).status == 200
+    assert client.curl("/metrics", "-u", "admin:nimda", operator=False).status == 429
+    report = ("-d", "username=alice&password=secret&selector=S&pushTokenIncomingCall=T&pushappid_incoming_call=A")
+    assert client.curl("/v1/acrobits/push-token", *report, operator=False).status != 429
+
+
+def test_a_trailer_carries_no_credentials(make_engine, tmp_path):
+    engine, client = listen(make_engine, tmp_path, http_users=users_file(tmp_path))
+    peer = HTTP2Client(client)
+    for fields in ([("authorization", f"Bearer {TOKEN}")], [("content-type", "application/json")]):
+        stream = peer.request("/v1/send", "POST", [("content-type", "application/x-www-form-urlencoded")], b"aor=bob", ends=False)
+        peer.h2.send_headers(stream, fields, end_stream=True)
+        peer.flush()
+        assert peer.answer(stream)[0] == 401
+    peer.close()
+    chunked = ("POST /v1/send HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n7\r\naor=bob\r\n0\r\n"
+               f"Authorization: Bearer {TOKEN}\r\n\r\n")
+    assert client.say(chunked).startswith("HTTP/1.1 401")

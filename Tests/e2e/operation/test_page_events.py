@@ -203,3 +203,15 @@ def test_an_engine_that_ends_ends_the_streams(make_engine, listeners, tmp_path):
     wait_until("the end of the stream", lambda: listener.process.poll() is not None)
     with pytest.raises(OSError):
         socket.create_connection(("127.0.0.1", client.port), 2).close()
+
+
+@pytest.mark.parametrize("field", ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site", "Origin: http://evil.example"])
+def test_pages_of_other_sites_take_no_place(make_engine, listeners, tmp_path, field):
+    engine, client = listen(make_engine, tmp_path)
+    for _ in range(20):
+        assert client.curl("/events", "-H", field).status == 403
+    assert pages(client) == 0
+    own = [listeners(client, "/events", "-H", "Sec-Fetch-Site: same-origin") for _ in range(16)]
+    for listener in own:
+        listener.wait("event: change")
+    assert pages(client) == 16
