@@ -501,12 +501,17 @@ typedef struct pushwake_wake_request {
     pushwake_str from;         /* a From header, or what the caller's channel has in its place; may be empty */
     pushwake_str caller_number; /* for PUSHWAKE_CALLER_NUMBER; from_display is its name */
     uint64_t caller;           /* enum pushwake_caller */
+    /* Header lines as phones get them, each ended by CRLF, if the host's script has changed who calls: From and Privacy
+     * of these count, and not those of `headers`. Other headers may be among them. */
+    pushwake_str shown;
+    pushwake_str privacy;      /* without headers: the value of a Privacy header (RFC 3323) */
+    pushwake_str content_encoding; /* without headers: of `text` */
 } pushwake_wake_request;
 #define PUSHWAKE_WAKE_REQUEST_INIT                                                         \
     { sizeof(pushwake_wake_request), 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },          \
       { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL, 0,                         \
       sizeof(pushwake_contact), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, NULL, 0, { NULL, 0 }, 0, 0,               \
-      { NULL, 0 }, { NULL, 0 }, 0 }
+      { NULL, 0 }, { NULL, 0 }, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 } }
 
 typedef struct pushwake_wake_result {
     size_t size;
@@ -654,11 +659,15 @@ typedef struct pushwake_send_request {
     pushwake_str auth;
     pushwake_str selector;    /* of an Acrobits token */
     pushwake_str event_name;  /* "call", "chat", ..., instead of `event` */
+    /* Of the request that the push is about, as in pushwake_wake_request: they say who calls, and its Call-ID. */
+    const pushwake_header *headers;
+    size_t header_count;
+    pushwake_str shown;
 } pushwake_send_request;
 #define PUSHWAKE_SEND_REQUEST_INIT                                                         \
     { sizeof(pushwake_send_request), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, \
       { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },         \
-      { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 } }
+      { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL, 0, { NULL, 0 } }
 
 /* Sets a field by the name that people write: event, aor, platform, package, token,
  * call-id, from, name, title, text, push-type, environment, service, p256dh,

@@ -30,9 +30,18 @@ public func pushwake_send(
             engine.put(.provider, wanted.provider.bytes.span)
             engine.put(.app, wanted.app.bytes.span)
             engine.put(.token, wanted.token.bytes.span)
-            engine.put(.callID, wanted.call_id.bytes.span)
-            engine.put(.fromURI, wanted.from_uri.bytes.span)
-            engine.put(.fromDisplay, NameAddress.displayName(wanted.from_display.bytes.span))
+            if wanted.header_count > 0 {
+                var reader = RequestReader(method: "".utf8.span, uri: "".utf8.span)
+                reader.headers(wanted.headers, wanted.header_count, shown: wanted.shown)
+                let read = reader.finish()
+                engine.put(.callID, read.callID)
+                engine.put(.fromURI, read.fromURI)
+                engine.put(.fromDisplay, read.fromDisplay)
+            } else {
+                engine.put(.callID, wanted.call_id.bytes.span)
+                engine.put(.fromURI, wanted.from_uri.bytes.span)
+                engine.put(.fromDisplay, NameAddress.displayName(wanted.from_display.bytes.span))
+            }
             engine.put(.title, wanted.title.bytes.span)
             engine.put(.text, wanted.text.bytes.span)
             engine.put(.pushType, wanted.push_type.bytes.span)

@@ -78,12 +78,15 @@ extension pushwake_contact {
 }
 
 extension RequestReader {
-    /// Takes the headers that it knows.
-    mutating func headers(_ headers: UnsafePointer<pushwake_header>?, _ count: Int) {
+    /// Takes the headers that it knows, and who calls as phones see it, if that is another one.
+    mutating func headers(
+        _ headers: UnsafePointer<pushwake_header>?, _ count: Int, shown lines: pushwake_str = pushwake_str()
+    ) {
         for header in UnsafeBufferPointer(start: headers, count: headers == nil ? 0 : count)
         where RequestReader.reads(header.name.bytes.span) {
             self.header(name: header.name.bytes.span, value: header.value.bytes.span)
         }
+        if !lines.isEmpty { shown(lines.bytes.span) }
     }
 }
 
@@ -161,6 +164,9 @@ struct WakeRequestView {
         if let caller {
             engine.put(.fromURI, caller.uri)
             engine.put(.fromDisplay, caller.displayName)
+            if caller == .anonymous, !request.caller_number.isEmpty {
+                engine.put(.callerKey, request.caller_number.bytes.span)
+            }
         } else {
             engine.put(.fromURI, request.from_uri.bytes.span)
             engine.put(.fromDisplay, NameAddress.displayName(request.from_display.bytes.span))
@@ -168,7 +174,8 @@ struct WakeRequestView {
         engine.put(.toURI, request.to_uri.bytes.span)
         let event = UInt8(exactly: request.event).flatMap { PushEvent(rawValue: $0) }
         let content = MessageContent.shown(
-            of: request.text.bytes.span, contentType: request.content_type.string, event)
+            of: request.text.bytes.span, contentType: request.content_type.string,
+            codings: request.content_encoding.string, event)
         engine.put(.contentType, content.type)
         engine.put(.text, content.text)
         if request.media & UInt64(PUSHWAKE_MEDIA_VIDEO) != 0 { engine.put(.video, 1) }
@@ -177,6 +184,7 @@ struct WakeRequestView {
     /// Who calls, when the host leaves that to us.
     private var caller: CallerIdentity? {
         guard request.from_uri.isEmpty else { return nil }
+        if CallerPrivacy.withholds(request.privacy.bytes.span) { return .anonymous }
         return switch UInt32(truncatingIfNeeded: request.caller) {
         case PUSHWAKE_CALLER_NUMBER.rawValue:
             CallerIdentity(
@@ -190,7 +198,7 @@ struct WakeRequestView {
     /// What its headers say; false when it wakes nobody.
     private func putRead(into engine: EngineClient, _ policy: RequestPolicy) -> Bool {
         var reader = RequestReader(method: request.method.bytes.span, uri: request.request_uri.bytes.span)
-        reader.headers(request.headers, request.header_count)
+        reader.headers(request.headers, request.header_count, shown: request.shown)
         reader.body(request.text.bytes.span)
         let read = reader.finish()
         let decision = policy.decision(on: read, hasPURR: !read.purr.isEmpty, wanted: Int64(request.ring_seconds))
@@ -201,6 +209,7 @@ struct WakeRequestView {
         engine.put(.callID, read.callID)
         engine.put(.fromURI, read.fromURI)
         engine.put(.fromDisplay, read.fromDisplay)
+        if !read.callerKey.isEmpty { engine.put(.callerKey, read.callerKey) }
         engine.put(.toURI, read.toURI)
         engine.put(.contentType, read.contentType)
         if !read.text.isEmpty { engine.put(.text, read.text) }

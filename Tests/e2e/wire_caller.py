@@ -112,7 +112,7 @@ class WireCall:
             "Max-Forwards: 70",
             f"Contact: <sip:{self.caller.name}@127.0.0.1:{endpoint.port}{suffix}>",
             *extra,
-            f"Content-Length: {len(body.encode())}"]
+            f"Content-Length: {len(body.encode(errors='surrogateescape'))}"]
         endpoint.send("\r\n".join(lines) + "\r\n\r\n" + body)
 
     def _on_response(self, response):

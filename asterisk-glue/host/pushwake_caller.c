@@ -49,6 +49,11 @@ static void read_message(struct pushwake__caller *caller, struct ast_channel *ch
 	caller->kind = PUSHWAKE_CALLER_FROM;
 	read_variable(chan, "MESSAGE(body)", caller->text, sizeof(caller->text));
 	read_variable(chan, "MESSAGE_DATA(Content-Type)", caller->type, sizeof(caller->type));
+	read_variable(chan, "MESSAGE_DATA(Content-Encoding)", caller->encoding, sizeof(caller->encoding));
+	if (ast_strlen_zero(caller->encoding)) {
+		read_variable(chan, "MESSAGE_DATA(e)", caller->encoding, sizeof(caller->encoding));
+	}
+	read_variable(chan, "MESSAGE_DATA(Privacy)", caller->privacy, sizeof(caller->privacy));
 	read_sender(caller->from, sizeof(caller->from), chan);
 }
 
@@ -107,7 +112,7 @@ static struct ast_channel *called_channel(const char *linked, const char *number
 	return is_linked ? chan : NULL;
 }
 
-static void read_uri(char *uri, size_t size, struct ast_channel *chan, const char *number)
+static void read_uri(struct pushwake__caller *to, struct ast_channel *chan)
 {
 	char linked[AST_MAX_UNIQUEID];
 	struct ast_channel *caller;
@@ -117,13 +122,15 @@ static void read_uri(char *uri, size_t size, struct ast_channel *chan, const cha
 	ast_channel_lock(chan);
 	ast_copy_string(linked, ast_channel_linkedid(chan), sizeof(linked));
 	ast_channel_unlock(chan);
-	caller = caller_channel(chan, linked, number);
-	if (!caller) {
-		caller = called_channel(linked, number);
+	caller = caller_channel(chan, linked, to->number);
+	if (caller && ast_custom_function_find("PJSIP_HEADER")) {
+		read_variable(caller, "PJSIP_HEADER(read,Privacy)", to->privacy, sizeof(to->privacy));
+	} else if (!caller) {
+		caller = called_channel(linked, to->number);
 		function = "CHANNEL(pjsip,local_uri)";
 	}
 	if (caller) {
-		read_variable(caller, function, uri, size);
+		read_variable(caller, function, to->from, sizeof(to->from));
 		ast_channel_unref(caller);
 	}
 }
@@ -152,7 +159,7 @@ void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *
 	ast_channel_unlock(chan);
 	caller->kind = is_withheld ? PUSHWAKE_CALLER_WITHHELD : PUSHWAKE_CALLER_NUMBER;
 	if (!is_withheld) { /* nobody is told of one, and a task of PJSIP reads it */
-		read_uri(caller->from, sizeof(caller->from), chan, caller->number);
+		read_uri(caller, chan);
 	}
 }
 
@@ -164,6 +171,8 @@ void pushwake__caller_fill(pushwake_wake_request *request, const struct pushwake
 	request->from_display = pushwake__str(caller->name);
 	request->to_uri = pushwake__str(caller->to);
 	request->content_type = pushwake__str(caller->type);
+	request->content_encoding = pushwake__str(caller->encoding);
+	request->privacy = pushwake__str(caller->privacy);
 	request->text = pushwake__str(caller->text);
 	request->media = caller->media;
 	request->host = PUSHWAKE_HOST_DIALPLAN;

@@ -21,6 +21,10 @@ struct pushwake__caller {
 	char name[256];
 	char to[256];
 	char type[128];
+	/*! Content-Encoding of the MESSAGE. */
+	char encoding[64];
+	/*! Privacy (RFC 3323) of the request that came: Asterisk heeds it of endpoints that it trusts, and no other. */
+	char privacy[128];
 	char text[4096];
 	/*! What the call has beside audio, as in pushwake_wake_request. */
 	uint64_t media;

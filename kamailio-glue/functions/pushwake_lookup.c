@@ -69,6 +69,7 @@ int pw_ask(pw_hold_plan_t *plan, pushwake_contact *asked, sip_msg_t *msg, str *t
 	}
 	plan->handle = pw_hold_handle();
 	request.headers = headers;
+	request.shown = pw_shown(msg);
 	request.request_uri = pw_in(&msg->first_line.u.request.uri);
 	request.method = pw_in(&msg->first_line.u.request.method);
 	request.from_tag = pw_in(&get_from(msg)->tag_value);
@@ -89,6 +90,7 @@ int pw_ask(pw_hold_plan_t *plan, pushwake_contact *asked, sip_msg_t *msg, str *t
 	if(status < 0) {
 		pw_engine_away("pushwake_lookup", status);
 	}
+	free((char *)request.shown.ptr);
 	free(headers);
 	plan->table = *table;
 	plan->aor = *aor;

@@ -3,7 +3,6 @@
  * pushwake_send(), and the word that the engine is away.
  */
 #include "core/fmsg.h"
-#include "core/parser/parse_from.h"
 #include "pushwake_functions.h"
 
 void pw_engine_away(const char *what, int status)
@@ -20,6 +19,7 @@ void pw_engine_away(const char *what, int status)
 static int send_push(sip_msg_t *msg, str *event, str *uri, str *text)
 {
 	pushwake_send_request request = PUSHWAKE_SEND_REQUEST_INIT;
+	pushwake_header *headers = NULL;
 	pushwake_str why;
 	int queued = 0, status;
 	str aor;
@@ -32,13 +32,14 @@ static int send_push(sip_msg_t *msg, str *event, str *uri, str *text)
 	request.aor = pw_in(&aor);
 	request.text = pw_in(text);
 	if(msg != NULL && !faked_msg_match(msg) && msg->first_line.type == SIP_REQUEST
-			&& parse_headers(msg, HDR_CALLID_F | HDR_FROM_F, 0) == 0 && msg->callid != NULL
-			&& parse_from_header(msg) == 0) {
-		request.call_id = pw_in(&msg->callid->body);
-		request.from_uri = pw_in(&get_from(msg)->uri);
-		request.from_display = pw_in(&get_from(msg)->display);
+			&& parse_headers(msg, HDR_EOH_F, 0) == 0) {
+		headers = pw_headers(msg, &request.header_count);
+		request.headers = headers;
+		request.shown = pw_shown(msg);
 	}
 	status = pushwake_send(&queued, pw_client, &request);
+	free((char *)request.shown.ptr);
+	free(headers);
 	why = pushwake_client_error(pw_client);
 	if(status == PUSHWAKE_ERR_INVALID_ARGUMENT) {
 		LM_ERR("pushwake_send: %.*s\n", PW_FMT(why));

@@ -50,6 +50,7 @@
  *     pushwake_registrar  how the registrar writes an AoR, and which contacts it takes
  *     pushwake_branch     contacts as branches of the destination set
  *     pushwake_headers    a message as the library reads it, texts as Kamailio does, and memory for both
+ *     pushwake_shown      who calls, as phones will see it
  *     pushwake_note       what processes leave for the supervisor, and it for the other child
  */
 #ifndef PUSHWAKE_HOST_H
@@ -176,6 +177,12 @@ str pw_put(char **at, pushwake_str text);
 
 /* All headers that are parsed, to be freed; NULL: no memory. */
 pushwake_header *pw_headers(sip_msg_t *msg, size_t *count);
+
+/* pushwake_shown.c */
+
+/* The header lines of a request whose headers are parsed, as phones will get them, if the script has changed who calls;
+ * to be freed. Empty if it has not. */
+pushwake_str pw_shown(sip_msg_t *msg);
 
 /* pushwake_note.c */
 

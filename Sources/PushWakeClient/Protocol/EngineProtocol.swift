@@ -159,6 +159,8 @@ public enum EngineProtocol {
         case occasion = 112
         /// Names the device of a dialog, as the request has it (RFC 8599, 6).
         case purr = 113
+        /// Who calls, where `fromURI` does not say it.
+        case callerKey = 117
         /// When the request was sent, in monotonic milliseconds of the host.
         case sentAt = 90
         /// Milliseconds that the sender waits for the reply.

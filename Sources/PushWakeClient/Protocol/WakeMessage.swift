@@ -59,6 +59,8 @@ package struct WakeMessage: Equatable {
     package var fromURI = ""
     /// The caller's name as people read it; empty for none.
     package var fromDisplay = ""
+    /// Who calls, where `fromURI` does not say it.
+    package var callerKey = ""
     package var fromTag = ""
     package var toURI = ""
     package var contentType = ""
@@ -108,6 +110,7 @@ package struct WakeMessage: Equatable {
             case .cseq: cseq = UInt32(truncatingIfNeeded: reader.number(field))
             case .fromURI: fromURI = reader.text(field)
             case .fromDisplay: fromDisplay = reader.text(field)
+            case .callerKey: callerKey = reader.text(field)
             case .fromTag: fromTag = reader.text(field)
             case .toURI: toURI = reader.text(field)
             case .contentType: contentType = reader.text(field)

@@ -14,13 +14,18 @@ public struct CallerIdentity: Equatable, Sendable {
 
     private init(uri: String, displayName: String) { (self.uri, self.displayName) = (uri, displayName) }
 
+    /// Whom a request names, unless its caller does not want to be named.
+    init(uri: String, displayName: String, isWithheld: Bool) {
+        self = isWithheld || CallerPrivacy.isNobody(uri) ? .anonymous : Self(uri: uri, displayName: displayName)
+    }
+
     /// The sender that a From header names; one that cannot be read names nobody.
     public init(from: Span<UInt8>) {
         guard let address = NameAddress(from), !address.uri.isEmpty else {
             self = .anonymous
             return
         }
-        self.init(uri: address.uri, displayName: address.displayName)
+        self.init(uri: address.uri, displayName: address.displayName, isWithheld: false)
     }
 
     /// The number that the dialplan shows for the caller, at the domain of the caller's own URI. `from` is that as a host's
@@ -35,7 +40,15 @@ public struct CallerIdentity: Equatable, Sendable {
             return
         }
         let own = from.part(Self.uri(in: from))
-        let domain = own.text(SIPAddressParts.host(of: own))
+        var domain = own.text(SIPAddressParts.host(of: own))
+        if CallerPrivacy.isNobody(own.text()) {
+            guard !number.isEmpty, number != Self.user(of: own.text()) else {
+                self = .anonymous
+                return
+            }
+            // Others have vouched for the number that the dialplan shows (RFC 3325), or it has set one itself.
+            domain = ""
+        }
         self.init(
             uri: "sip:\(number.isEmpty ? "anonymous" : number)@\(domain.isEmpty ? host() : domain)", displayName: name)
     }

@@ -23,10 +23,12 @@ public struct IncomingRequest: Equatable, Sendable {
     /// How the call ended, where a Reason says it (RFC 3326).
     public var end: CallEnd?
     public var callID = ""
-    /// `sip:alice@example.com`.
+    /// `sip:alice@example.com`; that of nobody for a caller who does not want to be named.
     public var fromURI = ""
     /// Quotes and backslashes resolved.
     public var fromDisplay = ""
+    /// From as it came, where `fromURI` is another one: limits tell callers apart by it, and nobody is shown it.
+    public var callerKey = ""
     /// Tag of From, as sent.
     public var fromTag = ""
     public var toURI = ""
@@ -126,6 +128,11 @@ public struct RequestReader: ~Copyable {
     /// A bit for each header.
     private var seen: UInt16 = 0
     private var contentLength = Int.max
+    /// Content-Encoding; empty when there is none.
+    private var codings = ""
+    private var isWithheld = false
+    /// From as it came, where phones get another one.
+    private var ownURI: String?
 
     /// Longest text that is taken from a body, in bytes; a payload holds less.
     private static let longestText = 65_536
@@ -155,9 +162,31 @@ public struct RequestReader: ~Copyable {
         }
     }
 
-    /// Takes the body, after all headers; what Content-Length leaves out is none of it.
+    /// Takes header lines as phones get them, after all headers: From and Privacy of them count, none that came.
+    public mutating func shown(_ text: Span<UInt8>) {
+        ownURI = request.fromURI
+        (request.fromURI, request.fromDisplay, isWithheld) = ("", "", false)
+        seen &= ~(RequestHeader.from.bit | RequestHeader.privacy.bit)
+        var lines = Lines(text)
+        while let line = lines.nextFolded() {
+            var cursor = Cursor(text, in: line)
+            let name = text.part(cursor.trimmingBlanks(cursor.skip(to: ASCII.colon)))
+            guard cursor.take(ASCII.colon), let known = RequestHeader(name), known == .from || known == .privacy else {
+                continue
+            }
+            header(name: name, value: text.part(cursor.position..<cursor.end))
+        }
+    }
+
+    /// Takes the body, after all headers; what Content-Length leaves out is none of it. One that cannot be decoded says
+    /// nothing.
     public mutating func body(_ bytes: Span<UInt8>) {
         let body = bytes.part(0..<contentLength)
+        guard !codings.isEmpty else { return read(body) }
+        if let plain = ContentCoding.decode(body, codings) { read(plain.span) }
+    }
+
+    private mutating func read(_ body: Span<UInt8>) {
         switch request.method {
         case "MESSAGE": readMessage(body.part(0..<Self.longestText))
         case "INVITE": request.offersVideo = Self.offersVideo(body.part(0..<Self.longestText))
@@ -168,7 +197,14 @@ public struct RequestReader: ~Copyable {
     }
 
     /// Ends the reading.
-    public consuming func finish() -> IncomingRequest { request }
+    public consuming func finish() -> IncomingRequest {
+        let own = ownURI ?? request.fromURI
+        let shown = CallerIdentity(
+            uri: request.fromURI, displayName: request.fromDisplay, isWithheld: isWithheld)
+        (request.fromURI, request.fromDisplay) = (shown.uri, shown.displayName)
+        if !shown.uri.isSameBytes(as: own) { request.callerKey = own }
+        return request
+    }
 }
 
 extension RequestReader {
@@ -183,6 +219,9 @@ extension RequestReader {
             (request.toURI, request.isInDialog) = (address.uri, address.hasTag)
         case .callID: request.callID = value.text()
         case .contentType: request.contentType = value.text()
+        // Several are one list, in the order in which they were applied (RFC 3261, 20.12).
+        case .contentEncoding: codings += (codings.isEmpty ? "" : ",") + value.text()
+        case .privacy: isWithheld = isWithheld || CallerPrivacy.withholds(value)
         case .contentLength: contentLength = value.decimal().map { Int($0) } ?? Int.max
         case .event: request.eventPackage = Self.word(value)
         case .priority: request.isNonUrgent = value.equalsIgnoringCase("non-urgent")
@@ -275,9 +314,15 @@ extension RequestReader {
 /// Headers of a request that decide whom it wakes, or that phones are told of.
 private enum RequestHeader: UInt16 {
     case from, to, callID, contentType, contentLength, event, priority, messageType, replaces, reason, require, route
+    case contentEncoding, privacy
 
     /// Several headers of the name are one list, and all of them count.
-    var isList: Bool { self == .route || self == .require || self == .reason }
+    var isList: Bool {
+        switch self {
+        case .route, .require, .reason, .contentEncoding, .privacy: true
+        default: false
+        }
+    }
 
     var bit: UInt16 { 1 << rawValue }
 
@@ -292,10 +337,12 @@ private enum RequestHeader: UInt16 {
         case 6 where name.equalsIgnoringCase("reason"): self = .reason
         case 7 where name.equalsIgnoringCase("call-id"): self = .callID
         case 7 where name.equalsIgnoringCase("require"): self = .require
+        case 7 where name.equalsIgnoringCase("privacy"): self = .privacy
         case 8 where name.equalsIgnoringCase("priority"): self = .priority
         case 8 where name.equalsIgnoringCase("replaces"): self = .replaces
         case 12 where name.equalsIgnoringCase("content-type"): self = .contentType
         case 14 where name.equalsIgnoringCase("content-length"): self = .contentLength
+        case 16 where name.equalsIgnoringCase("content-encoding"): self = .contentEncoding
         case 17 where name.equalsIgnoringCase("x-fs-message-type"): self = .messageType
         default: return nil
         }
@@ -307,6 +354,7 @@ private enum RequestHeader: UInt16 {
         case UInt8(ascii: "t"): self = .to
         case UInt8(ascii: "i"): self = .callID
         case UInt8(ascii: "c"): self = .contentType
+        case UInt8(ascii: "e"): self = .contentEncoding
         case UInt8(ascii: "l"): self = .contentLength
         case UInt8(ascii: "o"): self = .event
         default: return nil

@@ -25,10 +25,15 @@ package struct MessageContent {
     }
 
     /// What a host has read of a request itself: of a chat the body, of anything else what is to be shown as it is.
+    /// `codings` is its Content-Encoding; a body that cannot be decoded has no text.
     package static func shown(
-        of given: Span<UInt8>, contentType: String, _ event: PushEvent?
+        of given: Span<UInt8>, contentType: String, codings: String, _ event: PushEvent?
     ) -> (type: String, text: String) {
         guard event == .chat else { return (contentType, beginning(of: given.text())) }
+        guard codings.isEmpty else {
+            guard let plain = ContentCoding.decode(given, codings) else { return (contentType, "") }
+            return shown(of: plain.span, contentType: contentType, codings: "", event)
+        }
         let content = Self(given, contentType: contentType)
         return (content.type, content.text(in: given))
     }

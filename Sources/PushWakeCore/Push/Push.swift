@@ -42,6 +42,8 @@ public struct PushContent: Equatable, Sendable {
     public var hasVideo = false
     /// Tag of the request's From.
     public var fromTag = ""
+    /// Who calls, where `fromURI` does not say it; shown to nobody.
+    public var callerKey = ""
 
     public init(
         event: PushEvent, occasion: PushOccasion = .usual, callID: String = "", fromURI: String = "",

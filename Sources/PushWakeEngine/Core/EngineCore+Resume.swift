@@ -267,6 +267,7 @@ extension WakeMessage {
         if hostKind != .proxy { writer.put(.hostKind, Int64(hostKind.rawValue)) }
         writer.put(.fromURI, fromURI)
         writer.put(.fromDisplay, fromDisplay)
+        if !callerKey.isEmpty { writer.put(.callerKey, callerKey) }
         writer.put(.fromTag, fromTag)
         if offersVideo { writer.put(.video, 1) }
         if requiresReliableAnswers { writer.put(.reliable, 1) }

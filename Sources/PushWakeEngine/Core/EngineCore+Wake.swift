@@ -232,7 +232,7 @@ extension EngineCore {
             timeToLive: timeToLive, sentAt: wall,
             endsAt: message.event == .call ? wall.addingReportingOverflow(wait / 1000).partialValue : 0)
         content.hasVideo = message.offersVideo
-        content.fromTag = message.fromTag
+        (content.fromTag, content.callerKey) = (message.fromTag, message.callerKey)
         let trace = traces.begin(
             method: message.method.isEmpty ? message.event.name : message.method, aor: message.aor,
             callID: message.callID,

@@ -14,6 +14,7 @@ import Testing
         (#""Boss <sip:boss@corp>" <sips:100@example.org;transport=tls>"#, "sip:42@example.org"),
         ("<sip:100@[2001:db8::7]:5060>", "sip:42@[2001:db8::7]"), ("<sip:example.org>", "sip:42@example.org"),
         ("<tel:+4912345>", "sip:42@pbx"), ("", "sip:42@pbx"), ("<sip:100@exam", "sip:42@pbx"),
+        (#""Anonymous" <sip:anonymous@anonymous.invalid>"#, "sip:42@pbx"),
         (#"\"x@bank.example;a=b\" <sip:100@example.org>"#, "sip:42@example.org"),
         (#"\"<sip:x@bank.example>\" <sip:100@example.org>"#, "sip:42@example.org"),
         (#""<sip:x@bank.example> <sip:100@exam"#, "sip:42@pbx"), (#""Boss, cut"#, "sip:42@pbx"),
@@ -27,6 +28,7 @@ import Testing
         #expect(caller("bob@example.net", from: "<sip:100@example.org>") == "sip:bob@example.net")
         #expect(caller("SIP:bob@example.net", from: "") == "SIP:bob@example.net")
         #expect(caller("", from: "<sip:100@example.org>") == "sip:anonymous@example.org")
+        #expect(caller("ann", from: "<sip:ann@anonymous.invalid>") == CallerIdentity.anonymous.uri)
         #expect(caller(String(repeating: "9", count: 4000), from: "").utf8.count < 140)
     }
 
@@ -65,6 +67,7 @@ import Testing
         (#""Ann <sip:boss@corp>" <sip:ann@example.org>"#, "sip:ann@example.org", "Ann <sip:boss@corp>"),
         (#""Ann <sip:boss@corp>"#, CallerIdentity.anonymous.uri, ""), ("", CallerIdentity.anonymous.uri, ""),
         ("<>", CallerIdentity.anonymous.uri, ""),
+        (#""Ann" <sip:anonymous@anonymous.invalid>"#, CallerIdentity.anonymous.uri, ""),
     ])
     func `is whom a From header names`(from: String, uri: String, name: String) {
         let sender = CallerIdentity(from: from.utf8.span)

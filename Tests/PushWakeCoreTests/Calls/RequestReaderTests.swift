@@ -102,10 +102,10 @@ private func read(_ method: String, _ headers: [(String, String)] = [], uri: Str
 
     @Test func `is shown as its host gave it, but the body of a chat`() {
         let body = "From: <sip:a@h>\n\nContent-Type: text/plain\n\nHi"
-        let chat = MessageContent.shown(of: body.utf8.span, contentType: "message/cpim", .chat)
+        let chat = MessageContent.shown(of: body.utf8.span, contentType: "message/cpim", codings: "", .chat)
         #expect(chat == ("text/plain", "Hi"))
         for event in [PushEvent.custom, .voicemail, nil] {
-            let other = MessageContent.shown(of: body.utf8.span, contentType: "message/cpim", event)
+            let other = MessageContent.shown(of: body.utf8.span, contentType: "message/cpim", codings: "", event)
             #expect(other == ("message/cpim", body))
         }
     }

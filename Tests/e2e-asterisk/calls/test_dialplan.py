@@ -343,6 +343,51 @@ def test_a_caller_who_withholds_the_number_is_anonymous_in_the_push(phones, aste
     assert "4917012345" not in push and "Jane" not in push and "anonymous" in push
 
 
+@pytest.mark.parametrize("privacy, is_hidden", [("id", True), ("user; critical", True), ("none", False), (None, False)])
+def test_a_caller_who_asks_for_privacy_is_anonymous_in_the_push(phones, asterisk, user, simulator, privacy, is_hidden):
+    """Asterisk itself heeds Privacy of endpoints that it trusts, and of no other."""
+    token = fcm_token()
+    phone = phones(user, asterisk.address)
+    phone.register(fcm(token))
+    phone.close()
+    asterisk.add_extension(f"p{user}", f"PushWake({user},1)", "Hangup(20)")
+    headers = [("Privacy", privacy)] if privacy else []
+    phones("caller", asterisk.address).call(f"p{user}", headers=headers).expect_final(480)
+    push = str(simulator.wait_push(token)["body"])
+    assert ("sip:caller@" in push) != is_hidden and ("anonymous" in push) == is_hidden, push
+
+
+def test_a_caller_of_no_address_is_anonymous_in_the_push(phones, asterisk, user, simulator):
+    token = fcm_token()
+    phone = phones(user, asterisk.address)
+    phone.register(fcm(token))
+    phone.close()
+    asterisk.add_extension(f"p{user}", f"PushWake({user},1)", "Hangup(20)")
+    caller = phones("caller", asterisk.address)
+    plain = caller.send
+    caller.send = lambda start, fields, body="": plain(start, [
+        (name, value.replace("@127.0.0.1>", "@anonymous.invalid>") if name == "From" else value)
+        for name, value in fields], body)  # fmt: skip
+    caller.call(f"p{user}").expect_final(480)
+    data = simulator.wait_push(token)["body"]["message"]["data"]
+    assert data["from-uri"] == "sip:anonymous@anonymous.invalid" and data["display-name"] in ("", "anonymous")
+
+
+@pytest.mark.parametrize("header", [("Privacy", "id"), ("Content-Encoding", "deflate"), ("e", "gzip")])
+def test_a_text_in_disguise_shows_nothing_of_what_is_behind(phones, asterisk, user, simulator, header):
+    token = fcm_token()
+    phone = phones(user, asterisk.address)
+    phone.register(fcm(token))
+    phone.close()
+    sender = phones("caller", asterisk.address, "tcp")
+    sender.begin_message(user, "r\x9cubbish", headers=[header])
+    data = simulator.wait_push(token)["body"]["message"]["data"]
+    if header[0] == "Privacy":
+        assert data["from-uri"] == "sip:anonymous@anonymous.invalid" and "ubbish" in data["text"]
+    else:
+        assert data["from-uri"].startswith("sip:caller@") and "ubbish" not in str(data)
+
+
 @pytest.mark.parametrize("display", ["alice@example.org", "x@bank.example;a=b", "x" * 200 + "<sip:x@bank.example>", "<sip:x@bank.example" + "x" * 1000])
 def test_the_domain_in_the_push_is_that_of_the_callers_uri(phones, asterisk, user, simulator, display):
     token = fcm_token()

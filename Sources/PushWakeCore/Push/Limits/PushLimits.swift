@@ -48,7 +48,7 @@ public struct PushLimits: Sendable {
         return Names(
             user: aor,
             device: Fingerprint.of(binding.token, from: seed ^ UInt64(binding.provider.rawValue) << 8 ^ 0xD),
-            caller: Fingerprint.of(content.fromURI, from: aor ^ 0xC))
+            caller: Fingerprint.of(content.callerKey.isEmpty ? content.fromURI : content.callerKey, from: aor ^ 0xC))
     }
 
     /// Milliseconds until one more push may go; 0: now. Counts nothing.
