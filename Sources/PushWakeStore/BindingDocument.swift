@@ -62,6 +62,7 @@ public enum BindingDocument {
             }
             if binding.flowNumber > 0 { put("reg_id", Int64(binding.flowNumber)) }
             put("route", binding.route)
+            if binding.acceptedAt > 0 { put("accepted_at", Int64(binding.acceptedAt)) }
         }
         return json.bytes
     }
@@ -111,6 +112,7 @@ public enum BindingDocument {
             let flow: UInt8 = try number("reg_id")
             binding.flowNumber = flow & 127
         }
+        if json["accepted_at"] != nil { binding.acceptedAt = try number("accepted_at") }
         return binding
     }
 }

@@ -35,6 +35,22 @@ public protocol BindingStore: AnyObject {
     /// Removed bindings of one user, newest first.
     func removed(of aor: String) throws(StoreError) -> [RemovedBinding]
 
+    /// Brings removed bindings of a user back that are meant, and gives those, the newest first. None comes back whose phone has registered
+    /// since, whose time is over, or for which the user has no room.
+    func restore(
+        of aor: String, now: Int64, where isMeant: (RemovedBinding) -> Bool
+    ) throws(StoreError) -> [RemovedBinding]
+
+    /// Of the next users after `cursor`, in the order of their bytes, those from whom a binding was removed at `time` or
+    /// later. At most `limit` are looked at; `next` is where to go on, nil after the last. Start with "".
+    func users(
+        removedSince time: Int64, after cursor: String, limit: Int
+    ) throws(StoreError) -> (aors: [String], next: String?)
+
+    /// Notes that a provider took a push for each of these: the first time stays (`Binding.acceptedAt`). A REGISTER of the
+    /// same token keeps it.
+    func noteAccepted(_ bindings: [Binding], at now: Int64) throws(StoreError)
+
     /// Drops bindings whose time is over and tombstones that are old, at most `limit` of both together;
     /// returns how many. Call again while it returns `limit`.
     func forget(now: Int64, limit: Int) throws(StoreError) -> Int
@@ -85,6 +101,16 @@ extension BindingStore {
     @discardableResult
     public func register(_ bindings: [Binding], now: Int64) throws(StoreError) -> [String]? {
         try keep(bindings, now: now)?.leftContacts
+    }
+
+    /// What `restore` would bring back; changes nothing.
+    public func restorable(
+        of aor: String, now: Int64, where isMeant: (RemovedBinding) -> Bool
+    ) throws(StoreError) -> [RemovedBinding] {
+        let removed = try removed(of: aor)
+        return RestorePlan.tombstones(
+            removed, beside: try bindings(of: aor, now: now), perUser: BindingLimits.perUser, now: now, where: isMeant
+        ).map { removed[$0] }
     }
 
     /// What `register` would return; changes nothing.

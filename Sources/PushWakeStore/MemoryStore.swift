@@ -120,6 +120,45 @@ public final class MemoryStore: BindingStore {
         (users[Array(aor.utf8)]?.tombstones ?? []).sortedByRemoval()
     }
 
+    /// Brings removed bindings back; gives those.
+    public func restore(of aor: String, now: Int64, where isMeant: (RemovedBinding) -> Bool) -> [RemovedBinding] {
+        guard var user = users[Array(aor.utf8)] else { return [] }
+        let back = RestorePlan.tombstones(
+            user.tombstones, beside: user.live.map(\.binding), perUser: perUser, now: now, where: isMeant)
+        guard !back.isEmpty else { return [] }
+        let restored = back.map { user.tombstones[$0] }
+        user.tombstones = user.tombstones.indices.filter { !back.contains($0) }.map { user.tombstones[$0] }
+        for tombstone in restored {
+            lastID += 1
+            user.live.append(Row(id: lastID, binding: tombstone.binding))
+        }
+        put(user, for: aor)
+        return restored
+    }
+
+    /// Lists users with removed bindings.
+    public func users(
+        removedSince time: Int64, after cursor: String, limit: Int
+    ) -> (aors: [String], next: String?) {
+        let cursor = Array(cursor.utf8)
+        let rest = users.keys.filter(cursor.lexicographicallyPrecedes).sorted { $0.lexicographicallyPrecedes($1) }
+        let looked = rest.prefix(max(limit, 1))
+        let found = looked.filter { users[$0]?.tombstones.contains { $0.removedAt >= time } == true }
+        let next = looked.count < rest.count ? looked.last : nil
+        return (found.map { String(decoding: $0, as: UTF8.self) }, next.map { String(decoding: $0, as: UTF8.self) })
+    }
+
+    /// Notes that pushes to these were accepted.
+    public func noteAccepted(_ bindings: [Binding], at now: Int64) {
+        for binding in bindings {
+            guard var user = users[Array(binding.aor.utf8)] else { continue }
+            for index in user.live.indices where user.live[index].binding.isFirstAccepted(as: binding) {
+                user.live[index].binding.acceptedAt = UInt32(clamping: now)
+            }
+            users[Array(binding.aor.utf8)] = user
+        }
+    }
+
     /// Keeps the age of what is stored when the clock is put right.
     public func clockJumped(from old: Int64, to new: Int64) {
         let shift = ClockShift(from: old, to: new)

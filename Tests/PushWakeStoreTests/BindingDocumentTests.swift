@@ -14,6 +14,7 @@ import Testing
         binding.attributes["pn-auth"] = "secret-auth"
         binding.refreshesItself = true
         binding.route = "<sip:192.0.2.9;lr>"
+        binding.acceptedAt = 1_790_000_000
         return binding
     }
 

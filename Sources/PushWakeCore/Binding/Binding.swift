@@ -69,6 +69,8 @@ public struct Binding: Equatable, Sendable {
     public var refreshesItself: Bool
     /// `reg-id`: by which of its flows the phone registered (RFC 5626, 4.2); 0 when it said none, or one above 127.
     public var flowNumber: UInt8
+    /// Seconds since 1970 at which a provider first took a push for it; 0 while none has. No part of what a phone registers.
+    public var acceptedAt: UInt32
     /// Path (RFC 3327) by which a node that has no connection to the phone reaches it: the node where it registered last.
     /// Empty where no other node is.
     @inlinable public var route: String {
@@ -82,7 +84,7 @@ public struct Binding: Equatable, Sendable {
         team: String = "", service: TokenUse? = nil, token: String, dialect: Dialect, instance: String = "",
         contact: String = "", callID: String = "", cseq: UInt32 = 0, attributes: Attributes = Attributes(),
         registeredAt: Int64 = 0, expiresAt: Int64 = 0, forgetAt: Int64 = 0, refreshesItself: Bool = false,
-        flowNumber: UInt8 = 0, route: String = ""
+        flowNumber: UInt8 = 0, route: String = "", acceptedAt: UInt32 = 0
     ) {
         box = TextBox(
             Texts(
@@ -98,6 +100,7 @@ public struct Binding: Equatable, Sendable {
         self.forgetAt = forgetAt
         self.refreshesItself = refreshesItself
         self.flowNumber = flowNumber
+        self.acceptedAt = acceptedAt
     }
 
     /// Changes several texts at once.

@@ -45,6 +45,24 @@ final class FilteredStore: BindingStore {
 
     func removed(of aor: String) throws(StoreError) -> [RemovedBinding] { try store.removed(of: aor) }
 
+    func restore(
+        of aor: String, now: Int64, where isMeant: (RemovedBinding) -> Bool
+    ) throws(StoreError) -> [RemovedBinding] {
+        // ORDER: as in `keep`.
+        filter.insert(aor)
+        return try store.restore(of: aor, now: now, where: isMeant)
+    }
+
+    func users(
+        removedSince time: Int64, after cursor: String, limit: Int
+    ) throws(StoreError) -> (aors: [String], next: String?) {
+        try store.users(removedSince: time, after: cursor, limit: limit)
+    }
+
+    func noteAccepted(_ bindings: [Binding], at now: Int64) throws(StoreError) {
+        try store.noteAccepted(bindings, at: now)
+    }
+
     func users(withTokenOf binding: Binding) throws(StoreError) -> [String] {
         try store.users(withTokenOf: binding)
     }

@@ -41,18 +41,32 @@ struct RegistrationPlan {
         if !tombstones.isEmpty { cleared = rules.matches(in: tombstones.map(\.binding)) }
         stored = new.count == 1 ? new : Self.unique(new.filter { $0.aor.isSameBytes(as: first.aor) })
         sortTokens(live)
+        for index in cleared {
+            let removed = tombstones[index].binding
+            keepAcceptance(of: removed)
+            leave(removed, live, now)
+        }
         for index in replaced { leave(live[index], live, now) }
-        for index in cleared { leave(tombstones[index].binding, live, now) }
         // ORDER: last, since a phone that gives way is still registered under its contact.
         evict(from: live, perUser)
     }
 
+    /// A token that works does so whatever its phone registers.
+    private mutating func keepAcceptance(of old: Binding) {
+        guard old.acceptedAt != 0 else { return }
+        for index in stored.indices where stored[index].hasSameToken(as: old) {
+            stored[index].acceptedAt = old.acceptedAt
+        }
+    }
+
     private mutating func sortTokens(_ live: [Binding]) {
-        for binding in stored {
+        for index in stored.indices {
+            let binding = stored[index]
             guard let known = live.firstIndex(where: { binding.hasSameToken(as: $0) }) else {
                 newTokens.append(binding)
                 continue
             }
+            if live[known].acceptedAt != 0 { stored[index].acceptedAt = live[known].acceptedAt }
             let period = BindingLimits.tokenNotePeriod
             if live[known].registeredAt / period != binding.registeredAt / period { dueTokens.append(binding) }
         }

@@ -38,7 +38,7 @@ struct BindingRow {
         try statement.bind(4, binding.registeredAt)
         try statement.bind(5, binding.expiresAt &- binding.registeredAt)
         try statement.bind(6, binding.forgetAt)
-        try statement.bind(7, Int64(binding.flags))
+        try statement.bind(7, flags(of: binding))
         try statement.bind(8, plain.pack(binding.token))
         try statement.bind(9, plain.pack(binding.instance))
         try statement.bind(10, packedContact(binding))
@@ -82,8 +82,13 @@ struct BindingRow {
             callID: callID, cseq: cseq, attributes: extra.attributes, registeredAt: row.number(3),
             expiresAt: row.number(3) &+ row.number(4), forgetAt: row.number(5))
         binding.flags = UInt8(truncatingIfNeeded: row.number(6))
+        binding.acceptedAt = UInt32(truncatingIfNeeded: row.number(6) >> 8)
         return StoredRow(id: row.number(0), binding, isRespelled: !binding.token.isSameBytes(as: token))
     }
+
+    /// The column `flags`: eight bits of `Binding.flags`, which is all that earlier releases read, and above them
+    /// `Binding.acceptedAt`.
+    static func flags(of binding: Binding) -> Int64 { Int64(binding.flags) | Int64(binding.acceptedAt) << 8 }
 
     /// A Contact repeats what other columns have.
     static func contactPacking(aor: String, token: String, kind: BindingKind) -> TextPacking {

@@ -60,7 +60,7 @@ public final class SQLiteStore: BindingStore {
     let database: SQLiteDatabase
     let users: UserTable
     let purrs: PURRTable
-    private let kinds: BindingKindTable
+    let kinds: BindingKindTable
     let tombstoneLifetime: Int64
     /// Kept: of the statements with long texts it is the one that runs most.
     private var insertion: SQLiteStatement?
@@ -238,25 +238,6 @@ public final class SQLiteStore: BindingStore {
         forgetTimes(of: changed)
     }
 
-    /// Reads the tombstones of one user, newest first.
-    public func removed(of aor: String) throws(StoreError) -> [RemovedBinding] {
-        // One statement, as in `rows(of:)`: this runs for the first refresh of each phone.
-        let query = try database.statement(
-            """
-            SELECT \(BindingRow.columns), removed_at, reason FROM users JOIN marks ON id BETWEEN uid << 8 AND uid << 8 | 255
-            WHERE aor = ? ORDER BY id
-            """)
-        defer { query.reset() }
-        try query.bind(1, aor)
-        return try tombstones(query, aor).map(\.tombstone).sortedByRemoval()
-    }
-
-    /// The same for a user whose rows were read, without a look for the user.
-    func removed(of aor: String, with rows: [StoredRow]) throws(StoreError) -> [RemovedBinding] {
-        guard let first = rows.first else { return try removed(of: aor) }
-        return try tombstones(of: User(aor: aor, uid: first.id >> 8)).map(\.tombstone).sortedByRemoval()
-    }
-
     /// Other users who may have the token of a binding.
     public func users(withTokenOf binding: Binding) throws(StoreError) -> [String] {
         // Without its index this would go through all rows for each new binding.
@@ -383,29 +364,6 @@ public final class SQLiteStore: BindingStore {
         return gone.count
     }
 
-    private func tombstones(of user: User) throws(StoreError) -> [(id: Int64, tombstone: RemovedBinding)] {
-        let query = try database.statement(
-            "SELECT \(BindingRow.columns), removed_at, reason FROM marks WHERE id BETWEEN ? AND ? ORDER BY id")
-        defer { query.reset() }
-        try query.bind(1, user.slots.lowerBound)
-        try query.bind(2, user.slots.upperBound)
-        return try tombstones(query, user.aor)
-    }
-
-    private func tombstones(
-        _ query: SQLiteStatement, _ aor: String
-    ) throws(StoreError) -> [(id: Int64, tombstone: RemovedBinding)] {
-        var rows: [(id: Int64, tombstone: RemovedBinding)] = []
-        while try query.step() {
-            // One that cannot be read is overwritten by the next.
-            guard let row = try BindingRow.read(query, aor: aor, kinds: kinds) else { continue }
-            let mark = RemovedBinding(
-                binding: row.binding, reason: query.text(BindingRow.end + 1), removedAt: query.number(BindingRow.end))
-            rows.append((row.id, mark))
-        }
-        return rows
-    }
-
     /// Nil when the row is damaged: a user loses that binding until the phone registers again, and no other.
     func read(_ row: SQLiteStatement, aor: String) throws(StoreError) -> StoredRow? {
         if let read = try BindingRow.read(row, aor: aor, kinds: kinds) { return read }
@@ -430,27 +388,6 @@ public final class SQLiteStore: BindingStore {
         let made = try database.statement(BindingRow.writing)
         insertion = made
         return made
-    }
-
-    private func mark(_ removed: [RemovedBinding], of user: User) throws(StoreError) {
-        let known = try tombstones(of: user)
-        let excess = max(0, known.count + removed.count - BindingLimits.tombstonesPerUser)
-        let oldest = known.sorted { ($0.tombstone.removedAt, $0.id) < ($1.tombstone.removedAt, $1.id) }.prefix(excess)
-        for row in oldest { try run("DELETE FROM marks WHERE id = ?", row.id) }
-        var free = SlotList(
-            user: user, free: [], taken: known.map(\.id).filter { id in !oldest.contains { $0.id == id } })
-        let insertion = try database.statement(
-            """
-            INSERT OR REPLACE INTO marks(\(BindingRow.columns), removed_at, reason)
-            VALUES(\(BindingRow.parameters), ?, ?)
-            """)
-        for mark in removed.suffix(BindingLimits.tombstonesPerUser) {
-            let kindID = try kinds.id(of: BindingKind(of: mark.binding))
-            try BindingRow.bind(mark.binding, id: free.take(), kindID: kindID, to: insertion)
-            try insertion.bind(BindingRow.end + 1, mark.removedAt)
-            try insertion.bind(BindingRow.end + 2, mark.reason)
-            try insertion.run()
-        }
     }
 
     func run(_ sql: String, _ number: Int64) throws(StoreError) {

@@ -4,7 +4,10 @@ import PushWakeCore
 
 /// One user as the bytes of one value in Valkey: bindings, tombstones and PURRs.
 ///
-///     image = version(8) format(1) count *binding count *tombstone count *purr
+///     image = version(8) format(1) count *binding count *tombstone count *purr *acceptance
+///
+/// An acceptance is when a push to a binding or tombstone was first taken (`Binding.acceptedAt`), in their order; there are
+/// none where none was. Earlier releases read no further than the PURRs.
 ///
 /// `version` is drawn anew at each write, and a write names the one it has read: that makes it atomic. The texts are
 /// packed as in the SQLite store, which saves about half.
@@ -31,6 +34,10 @@ struct UserImage {
             bytes.append(count: user.live.firstIndex { $0.id == told.row } ?? user.live.count)
             bytes.append(number: told.madeAt)
             bytes.append(number: told.usedAt)
+        }
+        let acceptances = user.live.map(\.binding.acceptedAt) + user.tombstones.map(\.binding.acceptedAt)
+        if acceptances.contains(where: { $0 != 0 }) {
+            for time in acceptances { bytes.append(number: Int64(time)) }
         }
         return bytes
     }
@@ -59,7 +66,15 @@ struct UserImage {
             else { return nil }
             user.purrs.append(MemoryStore.PURRUse(purr: purr, row: row + 1, madeAt: madeAt, usedAt: usedAt))
         }
+        for index in user.live.indices { user.live[index].binding.acceptedAt = readAcceptance(from: &reader) }
+        for index in user.tombstones.indices {
+            user.tombstones[index].binding.acceptedAt = readAcceptance(from: &reader)
+        }
         return (version.copy(), user)
+    }
+
+    private static func readAcceptance(from reader: inout ByteReader) -> UInt32 {
+        reader.isEmpty ? 0 : UInt32(clamping: reader.nextNumber() ?? 0)
     }
 
     private static func write(_ binding: Binding, of aor: String, to bytes: inout [UInt8]) {

@@ -39,6 +39,13 @@ private final class LockedStore: BindingStore {
     func bindings(of aor: String, now: Int64) throws(StoreError) -> [Binding] { store.bindings(of: aor, now: now) }
     func endRegistrations(_ selector: BindingSelector, of aor: String, now: Int64) throws(StoreError) {}
     func removed(of aor: String) throws(StoreError) -> [RemovedBinding] { [] }
+    func restore(
+        of aor: String, now: Int64, where isMeant: (RemovedBinding) -> Bool
+    ) throws(StoreError) -> [RemovedBinding] { [] }
+    func users(
+        removedSince time: Int64, after cursor: String, limit: Int
+    ) throws(StoreError) -> (aors: [String], next: String?) { ([], nil) }
+    func noteAccepted(_ bindings: [Binding], at now: Int64) throws(StoreError) {}
     func ending(
         after cursor: ExpiryCursor, by end: Int64, refreshingThemselves: Bool, limit: Int
     ) throws(StoreError) -> EndingPage { EndingPage(reached: cursor) }

@@ -251,6 +251,33 @@ final class BlockingValkeyStore: BindingStore {
         try node.ask(aor) { (store) throws(StoreError) in try store.removed(of: aor) }
     }
 
+    func restore(
+        of aor: String, now: Int64, where isMeant: (RemovedBinding) -> Bool
+    ) throws(StoreError) -> [RemovedBinding] {
+        let removed = try removed(of: aor).filter(isMeant)
+        return try node.ask(aor, now: now) { (store) throws(StoreError) in
+            try store.restore(of: aor, now: now, where: removed.contains)
+        }
+    }
+
+    func users(
+        removedSince time: Int64, after cursor: String, limit: Int
+    ) throws(StoreError) -> (aors: [String], next: String?) {
+        var found: Set<String> = []
+        try walk(time) { (aor, store) throws(StoreError) in
+            if cursor < aor, try store.removed(of: aor).contains(where: { $0.removedAt >= time }) { found.insert(aor) }
+        }
+        return (found.sorted(), nil)
+    }
+
+    func noteAccepted(_ bindings: [Binding], at now: Int64) throws(StoreError) {
+        for binding in bindings {
+            try node.ask(binding.aor, now: now) { (store) throws(StoreError) in
+                try store.noteAccepted([binding], at: now)
+            }
+        }
+    }
+
     func purr(of binding: Binding, now: Int64, fresh: () -> PURR) throws(StoreError) -> PURR? {
         let new = fresh()
         return try node.ask(binding.aor, now: now) { (store) throws(StoreError) in

@@ -146,8 +146,11 @@ public final class BufferedStore: BindingStore {
                 user.rows[index].binding.registeredAt <= row.binding.registeredAt
             else { continue }
             store.forgetTimes(of: [user.rows[index]])
-            user.rows[index] = StoredRow(id: row.id, row.binding)
-            waiting[row.id] = WaitingRow(id: row.id, binding: row.binding)
+            var binding = row.binding
+            let known = user.rows[index].binding
+            if binding.hasSameToken(as: known) { binding.acceptedAt = known.acceptedAt }
+            user.rows[index] = StoredRow(id: row.id, binding)
+            waiting[row.id] = WaitingRow(id: row.id, binding: binding)
             recent[key] = user
         }
         if waiting.isEmpty, added.isEmpty { journal.clear() } else { onWaiting?() }
@@ -371,6 +374,38 @@ public final class BufferedStore: BindingStore {
     }
 
     public func removed(of aor: String) throws(StoreError) -> [RemovedBinding] { try store.removed(of: aor) }
+
+    public func restore(
+        of aor: String, now: Int64, where isMeant: (RemovedBinding) -> Bool
+    ) throws(StoreError) -> [RemovedBinding] {
+        try flushAndForget(UserKey(aor))
+        return try store.restore(of: aor, now: now, where: isMeant)
+    }
+
+    public func users(
+        removedSince time: Int64, after cursor: String, limit: Int
+    ) throws(StoreError) -> (aors: [String], next: String?) {
+        try store.users(removedSince: time, after: cursor, limit: limit)
+    }
+
+    public func noteAccepted(_ bindings: [Binding], at now: Int64) throws(StoreError) {
+        // ORDER: what waits would overwrite it, and new users have no ids before.
+        try flush()
+        var rows: [(user: Known, place: Int)] = []
+        var others: [Binding] = []
+        for binding in bindings {
+            let key = UserKey(binding.aor)
+            guard let user = recent[key] ?? older[key] else {
+                others.append(binding)
+                continue
+            }
+            for place in user.rows.indices where user.rows[place].binding.isFirstAccepted(as: binding) {
+                rows.append((user, place))
+            }
+        }
+        try store.noteAccepted(others, rows: rows.map { $0.user.rows[$0.place].id }, at: now)
+        for (user, place) in rows { user.rows[place].binding.acceptedAt = UInt32(clamping: now) }
+    }
 
     public func users(withTokenOf binding: Binding) throws(StoreError) -> [String] {
         var users = try store.users(withTokenOf: binding)

@@ -43,7 +43,7 @@ extension SQLiteStore {
         try BindingRow.bind(TimesFile.Times(of: binding), to: update)
         try update.bind(BindingRow.times + 1, BindingRow.packedContact(binding))
         try update.bind(BindingRow.times + 2, TextPacking.plain.pack(binding.callID))
-        try update.bind(BindingRow.times + 3, Int64(binding.flags))
+        try update.bind(BindingRow.times + 3, BindingRow.flags(of: binding))
         try update.bind(BindingRow.times + 4, id)
         try update.run()
         noteEnd(of: binding, id: id)
