@@ -249,7 +249,8 @@ public struct UserDiagnosis: Equatable, Sendable {
 
     private static func remedy(_ outcome: Outcome) -> String {
         switch outcome {
-        case .tokenGone: "open the app on the phone, so that it registers with a token of today"
+        case .tokenGone:
+            "open the app on the phone, so that it registers with a token of today; where others fail too, compare environment, topic and project with the app's"
         case .rejected: "see what would be sent (pushwake explain), and what the log says that the provider refuses"
         case .misconfigured:
             "compare key, key id, team, topic and environment with the provider's console, and the clock with the time; the log has the provider's word"

@@ -22,6 +22,8 @@ public struct Verdict: Equatable, Sendable {
     public var goneSince: Int64?
     /// It says nothing of the credential but that it is not for this app, which the phone has named.
     public var isOfApp = false
+    /// The token is called bad, as each would be with a wrong setting of ours: environment, topic, project or key.
+    public var mayBeSetting: Bool
     /// Nil where there is nothing to say, as of each push that is accepted: verdicts go through many hands.
     private var cause: Cause?
 
@@ -49,12 +51,13 @@ public struct Verdict: Equatable, Sendable {
 
     public init(
         _ outcome: Outcome, reason: String = "", next: Next = .finish, connection: ConnectionFate = .keep,
-        goneSince: Int64? = nil
+        goneSince: Int64? = nil, mayBeSetting: Bool = false
     ) {
         self.outcome = outcome
         self.next = next
         self.connection = connection
         self.goneSince = goneSince
+        self.mayBeSetting = mayBeSetting
         if !reason.isEmpty { cause = Cause(PrintableText.cleaned(reason), "") }
     }
 

@@ -15,13 +15,13 @@ extension SettingsTable {
             )
         case .removeOnCallfail:
             .init(
-                "remove_on_callfail", .integer(-1...1000), "-1",
-                "Remove a push binding after so many calls within 18 hours for which its phone was pushed and did not register. 1: after 5. 0: never. -1: 1 for a server, 0 for a gateway (upper_servers or secret_key_file)."
+                "remove_on_callfail", .integer(-1...1000), "-1", unit: "days",
+                "Remove a push binding when calls failed on so many different days, with no REGISTER of its phone between: it was pushed, and did not register. At least 3: 1 and 2 mean 3. Not while no other phone of its push service comes. 0: never. -1: 3 for a server, 0 for a gateway (upper_servers or secret_key_file)."
             )
         case .removeOnNoanswer:
             .init(
-                "remove_on_noanswer", .integer(-1...1), "-1",
-                "1: remove a push binding when its phone was pushed for a call, registered, and then did not answer the INVITE, not even with 100, at three calls in a row within 18 hours. 0: never. -1: 1 for a server, 0 for a gateway."
+                "remove_on_noanswer", .integer(-1...1000), "-1", unit: "days",
+                "Remove a push binding when calls failed on so many different days, with none between that its phone answered: it was pushed, registered, and said nothing to the INVITE, not even 100. At least 3: 1 and 2 mean 3. Not while no other phone answers. 0: never. -1: 3 for a server, 0 for a gateway."
             )
         case .removeOnReject:
             .init(

@@ -472,7 +472,7 @@ public enum SettingsTable {
         case .webhookAnswers:
             .init(
                 "webhook_answers", .text, "",
-                "What HTTP statuses mean if they differ from the usual, such as 404=rejected 409=token-gone 5xx=unavailable."
+                "What HTTP statuses mean if they differ from the usual, such as 404=token-gone 409=token-gone 5xx=rejected."
             )
         case .webhookProviders:
             .init(

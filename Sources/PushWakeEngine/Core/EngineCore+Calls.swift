@@ -263,100 +263,6 @@ extension CallEnd {
     }
 }
 
-extension EngineCore {
-    /// Draws the consequences of a finished push: the binding of a dead token goes, and everybody hears of it.
-    func recordResult(_ job: PushJob, _ verdict: Verdict, _ status: Int) -> PushResult {
-        let mayRemove = delivery.mayRemove(job.binding, verdict, now: SystemClock.wallSeconds())
-        // A shared store answers after the result was told: what is said of it then is what was asked for.
-        var isRemoved = mayRemove && shared != nil && !job.binding.aor.isEmpty
-        if mayRemove { removeBinding(job.binding, verdict) { isRemoved = $0 } }
-        let result = PushResult(
-            id: job.id, event: job.content.event, outcome: verdict.outcome, httpStatus: status,
-            isBindingRemoved: isRemoved, microseconds: SystemClock.monotonicMicroseconds() - job.startedAt,
-            aor: job.binding.aor, callID: job.content.callID, provider: job.binding.provider, app: job.binding.app,
-            token: EngineLog.shortened(job.binding.token), reason: verdict.reason)
-        wakeRecords.ended(job.binding, verdict.outcome, now: delivery.loop.now)
-        report(result, detail: verdict.detail)
-        return result
-    }
-
-    /// Removes the binding of a dead token, unless its phone has registered since the provider
-    /// confirmed the death, or unless so many tokens die that the setup must be wrong.
-    private func removeBinding(_ binding: Binding, _ verdict: Verdict, _ then: @escaping (Bool) -> Void) {
-        guard !binding.aor.isEmpty else { return }
-        let now = SystemClock.wallSeconds()
-        ask(about: binding.aor) { (store) throws(StoreError) in
-            let current = try store.bindings(of: binding.aor, now: now).first {
-                $0.provider == binding.provider && $0.app == binding.app && $0.token == binding.token
-            }
-            guard let current else { return (removed: false, isNewer: false) }
-            if let since = verdict.goneSince,
-                current.registeredAt.multipliedReportingOverflow(by: 1000).partialValue > since
-            {
-                return (false, true)
-            }
-            let selector = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
-            let removed = try store.remove(selector, of: binding.aor, reason: "token-gone \(verdict.reason)", now: now)
-            return (!removed.isEmpty, false)
-        } then: { [log] (result: Result<(removed: Bool, isNewer: Bool), StoreError>) in
-            let name = PrintableText.logValue(binding.aor)
-            switch result {
-            case .success((let removed, let isNewer)):
-                if isNewer { log(.info, "binding kept aor=\(name): it registered after its token was called dead") }
-                then(removed)
-            case .failure(let error):
-                log(.error, "a dead token could not be removed aor=\(name): \(error)")
-                then(false)
-            }
-        }
-    }
-}
-
-/// Bindings of phones that do not come, where the operator says so.
-extension EngineCore {
-    /// The wait of a call is over: phones that were pushed for it and did not come.
-    func countFailures(_ request: HeldRequest) {
-        guard request.content.event == .call, let threshold = CallFailures.threshold(settings) else { return }
-        let now = SystemClock.wallSeconds()
-        let absent = request.pushedAt.devices.filter { !request.machine.isProbablyThere($0) }
-        for binding in absent.compactMap(request.binding(of:))
-        where callFailures.add(binding.token, now: now) >= threshold {
-            callFailures.forget(binding.token)
-            remove(binding, "did not come for \(threshold) call\(threshold == 1 ? "" : "s")", now)
-        }
-    }
-
-    /// A call is over: a phone that came for it has said something, and begins anew, or nothing, once more. `now` in
-    /// monotonic milliseconds.
-    private func countSilences(_ request: HeldRequest, _ now: Int64) {
-        guard request.content.event == .call, let threshold = CallFailures.silenceThreshold(settings) else { return }
-        let wall = SystemClock.wallSeconds()
-        let silent = request.machine.silentDevices(now: now)
-        for device in request.devices.chosen.indices where request.pushedAt[device] == nil {
-            guard let binding = request.binding(of: device) else { continue }
-            if !silent.contains(device) {
-                silences.forget(binding.token)
-            } else if silences.add(binding.token, now: wall) >= threshold {
-                silences.forget(binding.token)
-                remove(binding, "came and said nothing at \(threshold) calls", wall)
-            }
-        }
-    }
-
-    private func remove(_ binding: Binding, _ reason: String, _ now: Int64) {
-        let token = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
-        ask(about: binding.aor) { (store) throws(StoreError) in
-            try store.remove(token, of: binding.aor, reason: reason, now: now).count
-        } then: { [log] (result: Result<Int, StoreError>) in
-            switch result {
-            case .success(0): break
-            case .success: log(.notice, "binding removed aor=\(PrintableText.logValue(binding.aor)): it \(reason)")
-            case .failure(let error): log(.error, "a binding could not be removed: \(error)")
-            }
-        }
-    }
-}
-
 extension [Binding] {
     /// One of them is pushed as this one is.
     func hasToken(of binding: Binding) -> Bool {
@@ -366,7 +272,7 @@ extension [Binding] {
 
 extension HeldRequest {
     /// The binding that a device is pushed by; nil when it has none.
-    fileprivate func binding(of device: Int) -> Binding? {
+    func binding(of device: Int) -> Binding? {
         guard devices.chosen.indices.contains(device), let chosen = devices.chosen[device] else { return nil }
         return bindings[chosen.index]
     }

@@ -154,7 +154,7 @@ extension EngineCore {
             request.devices.chosen.indices.contains(device), let chosen = request.devices.chosen[device]
         else { return }
         let binding = request.bindings[chosen.index]
-        callFailures.forget(binding.token)
+        callFailures.succeed(binding, now: SystemClock.wallSeconds())
         guard let entry = request.pushes.known(binding.token), !entry.hasWoken else { return }
         entry.wokenAt = now
         woke(binding, milliseconds: now - pushedAt, now: now)

@@ -72,10 +72,15 @@ final class EngineCore {
     var subscribers: [EnginePeer] = []
     var unsentVerbs = UnsentVerbs()
     /// Calls for which phones did not come.
-    var callFailures = CallFailures()
+    var callFailures = CallFailures(endsWithRegister: true)
+    var removalGuard = TokenRemovalGuard()
+    /// Phones name apps: each may be alarming.
+    let removalAlarms: LimitedLines
+    /// Pushes to these were accepted, as none before; that is to be stored.
+    var acceptances: [Binding] = []
     var nullSenders = NullSenders()
     /// Of phones that come and say nothing.
-    var silences = CallFailures()
+    var silences = CallFailures(endsWithRegister: false)
     /// Nil where nobody keeps upstream registrations, as in a core without a service.
     var upstream: UpstreamKeeper?
     var earlyRegistrations = EarlyRegistrations(now: SystemClock.monotonicMilliseconds())
@@ -102,6 +107,7 @@ final class EngineCore {
         storeLines = LimitedLines(log)
         lossLines = LimitedLines(log, most: 1)
         claimLines = LimitedLines(log)
+        removalAlarms = LimitedLines(log)
         callPolicy = CallPolicy(settings)
         load = LoadWatch(delivery: delivery, log: log)
         pages = PageQueue(loop: delivery.loop)
@@ -111,6 +117,7 @@ final class EngineCore {
             guard let self else { return }
             policy = RegistrationPolicy(settings: self.settings, vapidKey: key)
         }
+        delivery.onKeys = { [weak self] in self?.removalGuard.beginAnew($0) }
         shared?.onAnnouncement = { [weak self] in self?.received($0) }
         shared?.onGap = { [weak self] in self?.lookElsewhere() }
     }

@@ -20,6 +20,8 @@ final class Delivery {
     private(set) var configurationErrors: [Provider: String] = [:]
     /// Monotonic milliseconds.
     private var nextTimeCheck: Int64 = 0
+    /// Called with each provider whose settings, keys or certificates were read again.
+    var onKeys: ((Provider) -> Void)?
     /// Called with the public VAPID key whenever it may have changed.
     var onVAPIDKey: ((String) -> Void)?
     private var lastID: UInt64 = 0
@@ -32,9 +34,6 @@ final class Delivery {
     private(set) var hasEnded = false
     private let limit: Int
     private var pushTypes: APNsPushTypeRule
-    private var removalGuard = TokenRemovalGuard()
-    /// Phones name topics: each may be alarming.
-    private let alarms: LimitedLines
 
     init(settings: Settings, loop: Loop, log: EngineLog) {
         self.settings = settings
@@ -42,7 +41,6 @@ final class Delivery {
         self.log = log
         limit = Int(settings.integer(.queueSize))
         pushTypes = APNsPushTypeRule(setting: settings.text(.apnsPushType))
-        alarms = LimitedLines(log)
         clocks = ProviderClocks(loop: loop, log: log)
         channels = ProviderChannels(queues: ChannelQueues(capacity: limit), clocks: clocks)
         random = Randomness()
@@ -68,7 +66,10 @@ final class Delivery {
         for provider in Provider.allCases { watches[provider] = Self.watch(over: provider, settings) }
         channels.open(settings, loop: loop, log: log, isTrial: isTrial, problems: &problems)
         hidePasted(&problems)
-        for provider in Provider.allCases { knownProblems[provider] = problems }
+        for provider in Provider.allCases {
+            knownProblems[provider] = problems
+            onKeys?(provider)
+        }
         onVAPIDKey?(channels.vapidKey)
         return problems
     }
@@ -101,6 +102,7 @@ final class Delivery {
         for provider in Provider.allCases where watches[provider]?.look() == true {
             var problems: [String] = []
             channels.reopen(provider, keepsUnchanged: true, problems: &problems)
+            onKeys?(provider)
             hidePasted(&problems)
             // One broken file among many is not logged again when another one changes.
             let unknown = problems.filter { knownProblems[provider]?.contains($0) != true }
@@ -284,31 +286,6 @@ final class Delivery {
         for job in jobs {
             job.isCancelled = true
             job.channel?.queue.sweepSoon()
-        }
-    }
-
-    /// Whether the token of a verdict may be removed; when most tokens of a topic are called bad, the setup is
-    /// wrong and not the tokens. Every verdict must pass here, so that good ones count too. `now` in seconds.
-    func mayRemove(_ binding: Binding, _ verdict: Verdict, now: Int64) -> Bool {
-        switch removalGuard.decide(verdict, binding, now: now) {
-        case .remove: return true
-        case .keepAndAlarm:
-            let topic = PrintableText.logValue(TokenRemovalGuard.topic(of: binding), most: 120)
-            alarms(
-                .error,
-                "most tokens of \(binding.provider.name) \(topic) are called bad (\(verdict.reason)); none is removed: \(Self.suspicion(of: binding.provider))",
-                now: loop.now)
-            return false
-        case .keep, nil: return false
-        }
-    }
-
-    /// What is looked at first where a provider calls all tokens bad.
-    private static func suspicion(of provider: Provider) -> String {
-        switch provider {
-        case .apns: "check environment and topic"
-        case .webpush: "check vapid_key"
-        default: "check its key and its app"
         }
     }
 

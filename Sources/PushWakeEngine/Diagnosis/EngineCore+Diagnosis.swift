@@ -111,7 +111,7 @@ extension Delivery {
         switch HealthReport.state(of: channel) {
         case .unreachable: return .unreachable(channel.queue.problem)
         case .backedOff: return .backedOff
-        case .ready, .circuitOpen: return .ready(connections: channel.queue.connections)
+        case .ready, .tokensRefused, .circuitOpen: return .ready(connections: channel.queue.connections)
         }
     }
 }

@@ -10,6 +10,8 @@ struct HealthReport {
         case ready
         /// It has asked for a pause.
         case backedOff = "backed-off"
+        /// It calls most tokens of an app bad: a setting may be wrong.
+        case tokensRefused = "tokens-refused"
         /// No connection can be made.
         case unreachable
         /// Its pushes failed in a row.
@@ -21,8 +23,9 @@ struct HealthReport {
             switch self {
             case .ready: 0
             case .backedOff: 1
-            case .unreachable: 2
-            case .circuitOpen: 3
+            case .tokensRefused: 2
+            case .unreachable: 3
+            case .circuitOpen: 4
             }
         }
     }
@@ -38,6 +41,9 @@ struct HealthReport {
         var states: [Provider: State] = [:]
         for entry in core.delivery.channelList {
             states[entry.provider] = max(states[entry.provider] ?? .ready, Self.state(of: entry.channel))
+        }
+        for setup in core.removalGuard.tripped(now: SystemClock.wallSeconds()) {
+            states[setup.provider] = max(states[setup.provider] ?? .ready, .tokensRefused)
         }
         providers = Provider.allCases.compactMap { provider in states[provider].map { (provider, $0) } }
         loadLevel = Int(core.load.meter.level.rawValue)

@@ -80,6 +80,7 @@ struct MetricsReport {
             ("bindings_claimed", statistics.claimed, "Bindings whose token another user has registered as well."),
             ("bindings_moved", statistics.moved, "Bindings whose phone has registered as another user."),
             ("tokens_removed", statistics.removedByProvider, "Bindings removed because a provider called them dead."),
+            ("bindings_restored", statistics.restored, "Bindings brought back that had been removed."),
             ("wakes", statistics.wakes, "Requests to users, woken or not."),
             ("wakes_resumed", statistics.resumed, "Requests taken over from an engine that is gone."),
             (
@@ -127,6 +128,7 @@ struct MetricsReport {
         ) {
             $0.count { $0.breaker.isOpen }
         }
+        writeRefusedTokens()
         gauge("pushwake_provider_backed_off", "Channels that a provider has asked for a pause.") {
             $0.count { $0.queue.isHeld }
         }
@@ -146,6 +148,16 @@ struct MetricsReport {
         }
         if let time = http.certificateExpiresAt {
             text.sample(name, time, [("setting", "http_cert"), ("file", "")])
+        }
+    }
+
+    private mutating func writeRefusedTokens() {
+        let name = "pushwake_provider_tokens_refused"
+        text.family(
+            name, .gauge, "Apps and environments of a provider most of whose tokens it calls bad: none is removed.")
+        let tripped = core.removalGuard.tripped(now: SystemClock.wallSeconds())
+        for provider in providers {
+            text.sample(name, Int64(tripped.count { $0.provider == provider }), [("provider", provider.name)])
         }
     }
 

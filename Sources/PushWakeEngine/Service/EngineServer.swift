@@ -210,6 +210,7 @@ public final class EngineServer {
     private func end() {
         core.delivery.endAll()
         core.sendAllDrafts()
+        core.storeAcceptances()
         groups?.write()
         core.upstream?.flush()
         core.reportLeftOut(now: .max)

@@ -20,6 +20,8 @@ struct Statistics {
     var wakesExpired = 0
     var pushed = 0
     var removedByProvider = 0
+    /// Bindings brought back that had been removed.
+    var restored = 0
     var suppressed = 0
     /// Pushes put off by `device_pushes`, `caller_pushes` and `aor_pushes`, once for each that they waited for.
     var limited = 0
@@ -62,6 +64,7 @@ struct Statistics {
             ("pushes", Int64(pushed)),
             ("pushes_suppressed", Int64(suppressed)), ("pushes_limited", Int64(limited)),
             ("wakes_refused", Int64(wakesRefused)), ("tokens_removed", Int64(removedByProvider)),
+            ("bindings_restored", Int64(restored)),
         ]
         if registeredElsewhere > 0 { rows.append(("registered_elsewhere", Int64(registeredElsewhere))) }
         if leftToOtherNodes > 0 { rows.append(("pushes_left_to_nodes", Int64(leftToOtherNodes))) }

@@ -56,24 +56,6 @@ import Testing
         #expect(end.attempts == 1)
     }
 
-    @Test func `names the service that calls all subscriptions bad, and not each of many`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        let delivery = fixture.delivery()
-        let bad = Verdict(.tokenGone, reason: "Gone")
-        for service in 0..<9 {
-            for user in 0..<6 {
-                let token = "https://push\(service).example:444/secret\(user)"
-                let browser = Binding(aor: "u\(user)", provider: .webpush, token: token, dialect: .rfc8599)
-                _ = delivery.mayRemove(browser, bad, now: 0)
-            }
-        }
-        let said = fixture.lines.filter { $0.contains("are called bad") }
-        #expect(said.count == 3)
-        #expect(said[0].contains("webpush push0.example:444 ") && said[0].contains("vapid_key"), "\(said)")
-        #expect(!said.contains { $0.contains("secret") })
-    }
-
     @Test func `is sent again after a 503 and gives up on a second 401`() throws {
         let fixture = try DeliveryFixture(
             script:

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("phone", 200, Outcome.accepted), ("unregistered", 410, .tokenGone), ("expired", 404, .tokenGone),
+        ("phone", 200, Outcome.accepted), ("unregistered", 410, .tokenGone), ("expired", 404, .rejected),
         ("invalid", 400, .rejected), ("mismatch", 403, .misconfigured),
     ])
     func `says by status what became of a push`(token: String, status: Int, outcome: Outcome) throws {

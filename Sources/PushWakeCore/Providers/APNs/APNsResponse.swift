@@ -10,7 +10,8 @@ public enum APNsResponse {
         case fixSettings
         /// The same for every push to this app.
         case fixApp
-        case removeToken
+        /// The token, or the environment or topic that we sent it to.
+        case suspectToken
         /// Remove it unless the phone has registered since.
         case removeTokenIfOlder
         case renewToken
@@ -22,16 +23,16 @@ public enum APNsResponse {
     /// Apple's 32 reasons.
     private static let table: [String: Action] = [
         "BadCollapseId": .fixRequest,
-        "BadDeviceToken": .removeToken,
+        "BadDeviceToken": .suspectToken,
         "BadExpirationDate": .fixRequest,
         "BadMessageId": .fixRequest,
         "BadPriority": .fixRequest,
         "BadTopic": .fixApp,
-        "DeviceTokenNotForTopic": .removeToken,
+        "DeviceTokenNotForTopic": .suspectToken,
         "DuplicateHeaders": .fixRequest,
         "IdleTimeout": .otherConnection(after: 0),
         "InvalidPushType": .fixRequest,
-        "MissingDeviceToken": .removeToken,
+        "MissingDeviceToken": .suspectToken,
         "MissingTopic": .fixApp,
         "PayloadEmpty": .fixRequest,
         "TopicDisallowed": .fixApp,
@@ -89,8 +90,12 @@ public enum APNsResponse {
             var verdict = Verdict(.misconfigured, reason: reason)
             verdict.isOfApp = true
             return verdict
-        case .removeToken: return Verdict(.tokenGone, reason: reason)
-        case .removeTokenIfOlder: return Verdict(.tokenGone, reason: reason, goneSince: timeOfDeath(body))
+        case .suspectToken: return Verdict(.tokenGone, reason: reason, mayBeSetting: true)
+        case .removeTokenIfOlder:
+            let time = timeOfDeath(body)
+            // Apple says why, or at least when.
+            return Verdict(
+                .tokenGone, reason: reason, goneSince: time, mayBeSetting: time == nil && table[reason] == nil)
         case .renewToken:
             return Verdict(.misconfigured, reason: reason, next: .renewCredential, connection: .retire)
         case .otherConnection(let pause):

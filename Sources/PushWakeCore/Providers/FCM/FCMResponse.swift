@@ -22,10 +22,14 @@ public enum FCMResponse {
         switch word {
         case "NOT_FOUND" where code == nil && !speaksOfToken(error):
             return Verdict(.misconfigured, reason: word)
-        case "UNREGISTERED", "NOT_FOUND", "SENDER_ID_MISMATCH":
+        case "UNREGISTERED", "NOT_FOUND":
             return Verdict(.tokenGone, reason: word)
+        case "SENDER_ID_MISMATCH":
+            return Verdict(.tokenGone, reason: word, mayBeSetting: true)
         case "INVALID_ARGUMENT":
-            return Verdict(blamesToken(error) ? .tokenGone : .rejected, reason: detailed(word, error))
+            return blamesToken(error)
+                ? Verdict(.tokenGone, reason: detailed(word, error), mayBeSetting: true)
+                : Verdict(.rejected, reason: detailed(word, error))
         case "QUOTA_EXCEEDED", "RESOURCE_EXHAUSTED":
             return Verdict(.throttled, reason: word, next: throttled(error, wait))
         case "UNAUTHENTICATED":

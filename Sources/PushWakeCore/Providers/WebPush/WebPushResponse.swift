@@ -18,12 +18,15 @@ public enum WebPushResponse {
         switch status {
         // Any 2xx that is not known counts as a 200 (RFC 9110, 15): sent again it would come twice.
         case 200...299: return Verdict(.accepted)
-        case 404, 410: return Verdict(.tokenGone, reason: reason)
+        case 404, 410:
+            return Verdict(.tokenGone, reason: reason, mayBeSetting: !speaksOfSubscription(response))
         case 300...399: return Verdict(.rejected, reason: reason)
-        case 400: return Verdict(isGone(body) ? .tokenGone : .rejected, reason: reason)
-        case 401, 403:
-            return isOfAnotherKey(response, body)
-                ? Verdict(.tokenGone, reason: reason)
+        case 400 where isGone(body): return Verdict(.tokenGone, reason: reason)
+        case 400, 401, 403:
+            // It was made with another key, or this one is not the operator's any more.
+            if isOfAnotherKey(response) { return Verdict(.tokenGone, reason: reason, mayBeSetting: true) }
+            return status == 400
+                ? Verdict(.rejected, reason: reason)
                 : Verdict(.misconfigured, reason: reason, next: .renewCredential)
         case 407: return Verdict(.misconfigured, reason: reason)
         case 429: return Verdict(.throttled, reason: reason, next: .retry(after: wait ?? quotaPause))
@@ -35,15 +38,33 @@ public enum WebPushResponse {
         }
     }
 
-    /// Whether the subscription was made with another key: it can never work again. All else is about what we signed, and
-    /// a clock that is wrong must cost no subscription.
-    private static func isOfAnotherKey(_ response: HTTPResponse, _ body: JSONValue?) -> Bool {
+    /// Words by which Apple, Mozilla and Google say that the subscription was made with another key, in small letters. All
+    /// else is about what we signed, or from somebody on the way: a clock that is wrong and a firewall cost no subscription.
+    private static let otherKey = [
+        "vapidpkhashmismatch", "vapid public key mismatch", "do not correspond to the credentials used to create",
+    ]
+
+    private static func isOfAnotherKey(_ response: HTTPResponse) -> Bool {
+        // A page of a firewall may quote anything.
+        guard !isPage(response) else { return false }
         let text = text(response).lowercased()
-        // Mozilla says 401 to everything.
-        if response.status == 401 { return text.contains("vapid public key mismatch") }
-        // Apple's BadJwtToken; Google's "permission denied: invalid JWT provided" and "exp claim MUST NOT be more than 24
-        // hours from the time of the request". Its word for the other key is "do not correspond to the credentials".
-        return !["jwt", "claim", "expired"].contains { text.contains($0) }
+        return otherKey.contains { text.contains($0) }
+    }
+
+    /// What a push service says of a subscription, in small letters, where it says anything.
+    private static let ofSubscription = ["subscription", "registration", "endpoint", "\"errno\"", "\"reason\""]
+
+    /// Whether a 404 or 410 is a push service's (RFC 8030, 7.3). A proxy whose server starts anew has a page, or words such
+    /// as "404 page not found"; none says 410 by itself.
+    private static func speaksOfSubscription(_ response: HTTPResponse) -> Bool {
+        guard !isPage(response) else { return false }
+        if response.status == 410 || response.body.isEmpty { return true }
+        let text = text(response).lowercased()
+        return ofSubscription.contains { text.contains($0) }
+    }
+
+    private static func isPage(_ response: HTTPResponse) -> Bool {
+        text(response).first { !$0.isWhitespace } == "<"
     }
 
     private static func text(_ response: HTTPResponse) -> String {
@@ -51,8 +72,7 @@ public enum WebPushResponse {
     }
 
     private static func isGone(_ body: JSONValue?) -> Bool {
-        if body?["reason"]?.string == "VapidPkHashMismatch" { return true }
-        return body?["errno"]?.integer.map { goneNumbers.contains($0) } ?? false
+        body?["errno"]?.integer.map { goneNumbers.contains($0) } ?? false
     }
 
     private static func reason(_ response: HTTPResponse, _ body: JSONValue?) -> String {

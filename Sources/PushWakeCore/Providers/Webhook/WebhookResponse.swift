@@ -48,7 +48,8 @@ public struct WebhookAnswers: Equatable, Sendable {
         switch status {
         case 200...299: return .accepted
         case 401, 403, 407: return .misconfigured
-        case 404, 410: return .tokenGone
+        // 404 is what a proxy says while its server starts anew.
+        case 410: return .tokenGone
         case 429: return .throttled
         case 408, 421, 425: return .unavailable
         case 300...499: return .rejected

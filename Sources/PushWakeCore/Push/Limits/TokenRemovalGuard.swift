@@ -1,98 +1,143 @@
 // SPDX-License-Identifier: MIT
 
-/// Stops the removal of tokens when most tokens of one topic and environment are called bad: then the setup
-/// is wrong (sandbox for production, another topic), not the tokens. Of one user one bad token counts.
+/// Says whether a token may go that a provider calls bad: not where a wrong setting of ours may be to blame, for a phone
+/// that sleeps does not come back by itself.
 ///
-/// Counts fade: every ten minutes they are halved, so that the guard lets go by itself.
+/// Tokens that one setting makes fail together are a `Setup`. Of each it knows the latest users with what became of them.
+/// Where most of these are called bad it trips: what went since the first of them is restored, and nothing goes until
+/// a token that worked before works again. Keys and settings that are read again begin anew.
+///
+/// Pure and bounded, whatever phones send. Times in seconds.
 public struct TokenRemovalGuard: Sendable {
-    /// What to do with the binding.
+    /// What is to be done about a push that has ended.
     public enum Decision: Equatable, Sendable {
+        /// It says nothing of the token.
+        case nothing
         case remove
-        case keep
-        /// Keep it, and tell the operator: this is the first.
-        case keepAndAlarm
+        case keep(Doubt)
+        /// The binding stays, these come back, and an operator has to look at the settings.
+        case trip(Trip)
+        /// The setup works again.
+        case release(Setup)
     }
 
-    private struct Tally {
-        var good = 0
-        var bad = 0
-        var halvedAt: Int64
-        var isOn = false
-        /// Users with a bad token since the counts were halved.
-        var users: Set<Int> = []
-
-        mutating func fade(_ now: Int64) {
-            let age = now.subtractingReportingOverflow(halvedAt).partialValue
-            if age >= TokenRemovalGuard.halfLife {
-                let halvings = min(age / TokenRemovalGuard.halfLife, 62)
-                good >>= halvings
-                bad >>= halvings
-                halvedAt = now
-                users.removeAll()
-                if bad < TokenRemovalGuard.leastBad { isOn = false }
-            } else if age < 0 {
-                // The clock was put back: by what was noted before it, nothing would fade until it has caught up.
-                halvedAt = now
-            }
-        }
+    /// Why a binding stays whose token is called bad.
+    public enum Doubt: Equatable, Sendable {
+        /// A push to it was accepted before.
+        case hasWorked
+        /// Too few other tokens of the setup work.
+        case othersFail
+        /// Most tokens of the setup are called bad, or were a moment ago.
+        case tripped
     }
 
-    /// Bad tokens below which nothing is concluded.
-    public static let leastBad = 5
-    private static let halfLife: Int64 = 600
-    private static let mostTopics = 1024
-    /// Users that are told apart; those of a few are enough.
-    private static let mostUsers = 64
+    /// Others whose tokens have to work before one goes that may be a setting's victim, and for how long that counts.
+    private static let leastGood = 3
+    private static let goodFor: Int64 = 3600
+    /// Phones name apps; past it the one that was used longest ago goes.
+    private static let mostSetups = 256
 
-    private struct Topic: Hashable {
-        let provider: Provider
-        let environment: Environment
-        let app: String
-
-        init(_ binding: Binding) {
-            (provider, environment) = (binding.provider, binding.environment)
-            app = TokenRemovalGuard.topic(of: binding)
-        }
-    }
-
-    private var tallies: [Topic: Tally] = [:]
+    private var histories: [Setup: SetupHistory] = [:]
 
     public init() {}
 
-    /// Whose tokens are counted together: those of an app, or of a service of Web Push, which phones name by host and
-    /// port. It is what a phone sent.
-    public static func topic(of binding: Binding) -> String {
-        binding.provider == .webpush ? HTTPOrigin.split(binding.token)?.0.authority ?? "" : binding.app
-    }
-
-    /// Decides about the binding of a verdict; nil when there is no question of removing it. `now` in seconds.
+    /// Decides about the binding of a push. `type` is the kind of a push to Apple, whose topic it decides.
     ///
-    /// A token with a time of death is gone for certain: neither counted nor kept.
-    public mutating func decide(_ verdict: Verdict, _ binding: Binding, now: Int64) -> Decision? {
+    /// A token whose time of death is known is gone whatever the settings: it is neither counted nor kept. What was pushed by
+    /// its token alone has no binding, and is not counted either.
+    public mutating func decide(
+        _ verdict: Verdict, _ binding: Binding, _ type: APNsPushType? = nil, now: Int64
+    ) -> Decision {
         let isBad = verdict.outcome == .tokenGone
-        guard isBad || verdict.outcome == .accepted else { return nil }
+        guard isBad || verdict.outcome == .accepted, !binding.aor.isEmpty else { return .nothing }
         if isBad, verdict.goneSince != nil { return .remove }
-        let topic = Topic(binding)
+        let setup = Setup(of: binding, type)
         // Found with one look: this is asked for each push that is taken.
-        if let place = tallies.index(forKey: topic) {
-            return Self.decide(isBad, binding, &tallies.values[place], now)
+        if let place = histories.index(forKey: setup) {
+            return Self.decide(isBad ? verdict : nil, binding, setup, &histories.values[place], now)
         }
-        if tallies.count >= Self.mostTopics { tallies.removeAll(keepingCapacity: true) }
-        return Self.decide(isBad, binding, &tallies[topic, default: Tally(halvedAt: now)], now)
+        if histories.count >= Self.mostSetups { makeRoom() }
+        return Self.decide(isBad ? verdict : nil, binding, setup, &histories[setup, default: SetupHistory(now)], now)
     }
 
-    private static func decide(_ isBad: Bool, _ binding: Binding, _ tally: inout Tally, _ now: Int64) -> Decision? {
-        tally.fade(now)
-        guard isBad else {
-            tally.good += 1
-            if tally.isOn, tally.good > tally.bad { tally.isOn = false }
-            return nil
+    /// Keys, topics or environments of a provider were read again. What has tripped stays so until it works.
+    public mutating func beginAnew(_ provider: Provider) {
+        for place in histories.indices where histories.keys[place].provider == provider {
+            histories.values[place].beginAnew()
         }
-        // One user may bring any number of bad ones. A token that was given by hand has none, and is one by itself.
-        let user = binding.aor.isEmpty ? binding.token : binding.aor
-        if tally.users.count >= mostUsers || tally.users.insert(user.hashValue).inserted { tally.bad += 1 }
-        guard tally.bad >= leastBad, tally.bad > tally.good else { return tally.isOn ? .keep : .remove }
-        defer { tally.isOn = true }
-        return tally.isOn ? .keep : .keepAndAlarm
+    }
+
+    /// Setups that have tripped, in no order.
+    public func tripped(now: Int64) -> [Setup] {
+        histories.lazy.filter { $0.value.isTripped && !$0.value.isOver(now) }.map(\.key)
+    }
+
+    /// Stands for a token among those of its user; another in each process.
+    public static func digest(of binding: Binding) -> Int {
+        var hasher = Hasher()
+        hasher.combine(binding.provider)
+        hasher.combine(binding.token)
+        return hasher.finalize()
+    }
+
+    private mutating func makeRoom() {
+        // One that has tripped is what matters.
+        let watched = histories.filter { !$0.value.isTripped }
+        let oldest = (watched.isEmpty ? histories : watched).min { $0.value.usedAt < $1.value.usedAt }
+        if let oldest { histories[oldest.key] = nil }
+    }
+
+    private static func decide(
+        _ bad: Verdict?, _ binding: Binding, _ setup: Setup, _ history: inout SetupHistory, _ now: Int64
+    ) -> Decision {
+        history.use(now)
+        guard let bad else { return history.noteGood(binding, now) ? .release(setup) : .nothing }
+        history.noteBad(binding, now)
+        if history.isTripped { return .keep(.tripped) }
+        if history.isAlarming { return .trip(history.trip(setup, now)) }
+        guard !history.isSettling(now) else { return .keep(.tripped) }
+        if bad.mayBeSetting {
+            guard binding.acceptedAt == 0 else { return .keep(.hasWorked) }
+            let (good, failing) = history.counts
+            guard good >= leastGood, good > failing, now - history.goodAt <= goodFor else { return .keep(.othersFail) }
+        }
+        history.noteRemoval(binding)
+        return .remove
+    }
+}
+
+extension TokenRemovalGuard {
+    /// Tokens that fail together when a setting is wrong. For a moment in time the app decides the key.
+    public struct Setup: Hashable, Sendable {
+        public let provider: Provider
+        public let environment: Environment
+        /// PushKit's topic.
+        public let isForCalls: Bool
+        /// The app, or the service of Web Push, which phones name by host and port. It is what a phone sent.
+        public let app: String
+
+        init(of binding: Binding, _ type: APNsPushType?) {
+            (provider, environment) = (binding.provider, binding.environment)
+            isForCalls = type == .voip
+            app = binding.provider == .webpush ? HTTPOrigin.split(binding.token)?.0.authority ?? "" : binding.app
+        }
+    }
+
+    /// What an operator is told, and which bindings come back.
+    public struct Trip: Equatable, Sendable {
+        public let setup: Setup
+        /// Users whose tokens are called bad, of so many that were pushed last.
+        public let bad: Int
+        public let users: Int
+        /// When the first of them was.
+        public let since: Int64
+        /// What was removed since.
+        public let removed: [Removed]
+    }
+
+    /// Bindings of a user, by `digest(of:)`.
+    public struct Removed: Equatable, Sendable {
+        public let aor: String
+        public let tokens: [Int]
     }
 }

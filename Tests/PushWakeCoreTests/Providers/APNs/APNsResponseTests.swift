@@ -35,8 +35,15 @@ import Testing
     }
 
     @Test(arguments: ["BadDeviceToken", "DeviceTokenNotForTopic", "MissingDeviceToken"])
-    func `gives a bad token up`(reason: String) {
-        #expect(verdict(400, reason) == Verdict(.tokenGone, reason: reason))
+    func `gives a bad token up, unless environment or topic are wrong ones of ours`(reason: String) {
+        #expect(verdict(400, reason) == Verdict(.tokenGone, reason: reason, mayBeSetting: true))
+    }
+
+    @Test func `takes a 410 without Apple's words for somebody else's`() {
+        #expect(verdict(410, "Unregistered") == Verdict(.tokenGone, reason: "Unregistered"))
+        #expect(verdict(410, "SomethingNew", timestamp: 1_700_000_000_123).mayBeSetting == false)
+        #expect(verdict(410, "SomethingNew").mayBeSetting)
+        #expect(APNsResponse.verdict(HTTPResponse(status: 410), nil).mayBeSetting)
     }
 
     @Test(arguments: ["Unregistered", "ExpiredToken"])

@@ -28,10 +28,12 @@ import Testing
     }
 
     @Test(arguments: [
-        (404, "UNREGISTERED", "NOT_FOUND"), (403, "SENDER_ID_MISMATCH", "PERMISSION_DENIED"),
+        (404, "UNREGISTERED", "NOT_FOUND", false), (403, "SENDER_ID_MISMATCH", "PERMISSION_DENIED", true),
     ])
-    func `gives up a token that is gone`(status: Int, code: String, word: String) {
-        #expect(verdict(status, error(code, word)) == Verdict(.tokenGone, reason: code))
+    func `gives up a token that is gone, or of another project`(
+        status: Int, code: String, word: String, isDoubtful: Bool
+    ) {
+        #expect(verdict(status, error(code, word)) == Verdict(.tokenGone, reason: code, mayBeSetting: isDoubtful))
     }
 
     @Test(arguments: [
@@ -53,7 +55,7 @@ import Testing
     @Test func `knows a bad token by the text`() {
         let body =
             #"{"error":{"code":400,"message":"The registration token is not a valid FCM registration token","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"INVALID_ARGUMENT"}]}}"#
-        #expect(verdict(400, body) == Verdict(.tokenGone, reason: "INVALID_ARGUMENT"))
+        #expect(verdict(400, body) == Verdict(.tokenGone, reason: "INVALID_ARGUMENT", mayBeSetting: true))
     }
 
     @Test func `does not blame the token for a payload of ours`() {

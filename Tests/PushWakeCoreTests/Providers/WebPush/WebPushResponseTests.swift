@@ -13,7 +13,7 @@ import Testing
     @Test(arguments: [
         (200, Outcome.accepted), (201, .accepted), (202, .accepted), (205, .accepted), (299, .accepted),
         (400, .rejected), (401, .misconfigured),
-        (403, .tokenGone), (404, .tokenGone), (410, .tokenGone), (413, .rejected), (429, .throttled),
+        (403, .misconfigured), (404, .tokenGone), (410, .tokenGone), (413, .rejected), (429, .throttled),
         (500, .unavailable),
         (502, .unavailable), (503, .unavailable), (301, .rejected), (307, .rejected), (418, .rejected),
         (408, .unavailable),
@@ -21,10 +21,36 @@ import Testing
     ])
     func `is read by its status`(status: Int, outcome: Outcome) { #expect(verdict(status).outcome == outcome) }
 
-    @Test func `gives up a subscription made with another key`() {
-        let expected = Verdict(.tokenGone, reason: "VapidPkHashMismatch")
+    @Test func `gives up a subscription made with another key, unless the key is a wrong one of ours`() {
+        let expected = Verdict(.tokenGone, reason: "VapidPkHashMismatch", mayBeSetting: true)
         #expect(verdict(400, #"{"reason":"VapidPkHashMismatch"}"#) == expected)
         #expect(verdict(403, #"{"reason":"VapidPkHashMismatch"}"#) == expected)
+    }
+
+    @Test(arguments: [
+        "", "<html><head><title>403 Forbidden</title></head><body>Access denied</body></html>",
+        "<html>\r\n<head><title>403 Forbidden</title></head>\r\n<body>\r\n<center>nginx</center>\r\n</body>\r\n</html>",
+        "  <!doctype html><p>rule 949110: do not correspond to the credentials used to create",
+        #"{"code":40301,"http":403,"error":"forbidden","link":"https://ntfy.sh/docs/publish/#authentication"}"#,
+        "Forbidden", "error code: 1020", #"{"message":"Forbidden"}"#,
+    ])
+    func `takes a 403 of a firewall or a server for no word about the subscription`(body: String) {
+        for status in [401, 403] { #expect(verdict(status, body).outcome == .misconfigured) }
+        #expect(verdict(400, body).outcome == .rejected)
+    }
+
+    @Test(arguments: [
+        (404, "", false),
+        (404, #"{"code":404,"errno":102,"error":"Not Found","message":"Invalid URL endpoint"}"#, false),
+        (404, #"{"reason":"Unregistered"}"#, false), (404, "push subscription has unsubscribed or expired.\n", false),
+        (410, "", false), (410, "push subscription has unsubscribed or expired.\n", false), (410, "Gone", false),
+        (404, "404 page not found\n", true), (404, "<html><h1>404 Not Found</h1></html>", true),
+        (404, #"{"message":"no Route matched with those values"}"#, true), (410, "\n<html>gone</html>", true),
+        (404, "default backend - 404", true),
+    ])
+    func `tells a push service's 404 and 410 from those of a proxy`(status: Int, body: String, isDoubtful: Bool) {
+        let found = verdict(status, body)
+        #expect(found.outcome == .tokenGone && found.mayBeSetting == isDoubtful)
     }
 
     @Test func `signs anew for a bad token`() {
@@ -46,7 +72,8 @@ import Testing
 
     @Test func `gives up a subscription of which Google or Mozilla says that the key is another`() {
         let google = "the VAPID credentials in the authorization header do not correspond to the credentials used to "
-        #expect(verdict(403, google + "create the subscriptions.").outcome == .tokenGone)
+        let found = verdict(403, google + "create the subscriptions.")
+        #expect(found.outcome == .tokenGone && found.mayBeSetting)
         let mozilla = #"{"code":401,"errno":109,"error":"Unauthorized","message":"VAPID public key mismatch"}"#
         #expect(verdict(401, mozilla).outcome == .tokenGone)
     }

@@ -110,7 +110,7 @@ import Testing
 
 @Suite struct `Webhook answers` {
     @Test(arguments: [
-        (200, Outcome.accepted), (204, .accepted), (404, .tokenGone), (410, .tokenGone), (401, .misconfigured),
+        (200, Outcome.accepted), (204, .accepted), (404, .rejected), (410, .tokenGone), (401, .misconfigured),
         (403, .misconfigured), (400, .rejected), (408, .unavailable), (302, .rejected), (429, .throttled),
         (500, .unavailable),
         (0, .unavailable),
@@ -120,9 +120,9 @@ import Testing
     }
 
     @Test func `mean what the operator says`() throws {
-        let answers = try #require(WebhookAnswers(setting: "404=rejected 2xx=unavailable 409=token-gone"))
+        let answers = try #require(WebhookAnswers(setting: "404=token-gone 2xx=unavailable 409=token-gone"))
         #expect(
-            [404, 201, 409, 410].map { answers.outcome(of: $0) } == [.rejected, .unavailable, .tokenGone, .tokenGone])
+            [404, 201, 409, 410].map { answers.outcome(of: $0) } == [.tokenGone, .unavailable, .tokenGone, .tokenGone])
         #expect(WebhookResponse.verdict(HTTPResponse(status: 201), answers).next == .retry(after: 2000))
         let told = HTTPResponse(status: 429, headers: [.init(name: "retry-after", value: "9")])
         #expect(WebhookResponse.verdict(told, WebhookAnswers()).next == .hold(9000))

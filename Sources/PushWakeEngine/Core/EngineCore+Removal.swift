@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeClient
+internal import PushWakeCore
+internal import PushWakeStore
+internal import PushWakeSystem
+
+/// What takes bindings away by itself: tokens that providers call dead, and phones that do not come.
+extension EngineCore {
+    /// How the reason of a binding begins whose token was called dead.
+    static let deadToken = "token-gone"
+
+    /// Draws the consequences of a finished push: the binding of a dead token goes, and everybody hears of it.
+    func recordResult(_ job: PushJob, _ verdict: Verdict, _ status: Int) -> PushResult {
+        var isRemoved = false
+        var detail = verdict.detail
+        switch removalGuard.decide(verdict, job.binding, job.type, now: SystemClock.wallSeconds()) {
+        case .nothing: break
+        case .remove:
+            // A shared store answers after the result was told: what is said of it then is what was asked for.
+            isRemoved = shared != nil
+            removeBinding(job.binding, verdict) { isRemoved = $0 }
+        case .keep(let doubt): detail = doubt.words
+        case .trip(let trip):
+            detail = TokenRemovalGuard.Doubt.tripped.words
+            restore(trip, verdict)
+        case .release(let setup): log(.notice, "\(setup.words): tokens work again, and dead ones go as before")
+        }
+        if verdict.outcome == .accepted, job.binding.acceptedAt == 0 { noteAccepted(job.binding) }
+        let result = PushResult(
+            id: job.id, event: job.content.event, outcome: verdict.outcome, httpStatus: status,
+            isBindingRemoved: isRemoved, microseconds: SystemClock.monotonicMicroseconds() - job.startedAt,
+            aor: job.binding.aor, callID: job.content.callID, provider: job.binding.provider, app: job.binding.app,
+            token: EngineLog.shortened(job.binding.token), reason: verdict.reason)
+        wakeRecords.ended(job.binding, verdict.outcome, now: delivery.loop.now)
+        report(result, detail: detail)
+        return result
+    }
+
+    /// Removes the binding of a dead token, unless its phone has registered since the provider
+    /// confirmed the death.
+    private func removeBinding(_ binding: Binding, _ verdict: Verdict, _ then: @escaping (Bool) -> Void) {
+        let now = SystemClock.wallSeconds()
+        ask(about: binding.aor) { (store) throws(StoreError) in
+            let current = try store.bindings(of: binding.aor, now: now).first {
+                $0.provider == binding.provider && $0.app == binding.app && $0.token == binding.token
+            }
+            guard let current else { return (removed: false, isNewer: false) }
+            if let since = verdict.goneSince,
+                current.registeredAt.multipliedReportingOverflow(by: 1000).partialValue > since
+            {
+                return (false, true)
+            }
+            let selector = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
+            let reason = "\(Self.deadToken) \(verdict.reason)"
+            return (try !store.remove(selector, of: binding.aor, reason: reason, now: now).isEmpty, false)
+        } then: { [log] (result: Result<(removed: Bool, isNewer: Bool), StoreError>) in
+            let name = PrintableText.logValue(binding.aor)
+            switch result {
+            case .success((let removed, let isNewer)):
+                if isNewer { log(.info, "binding kept aor=\(name): it registered after its token was called dead") }
+                then(removed)
+            case .failure(let error):
+                log(.error, "a dead token could not be removed aor=\(name): \(error)")
+                then(false)
+            }
+        }
+    }
+
+    /// Brings back what went since most tokens of a setup are called bad, and says so.
+    private func restore(_ trip: TokenRemovalGuard.Trip, _ verdict: Verdict) {
+        for user in trip.removed {
+            restore(of: user.aor) { tombstone in
+                tombstone.reason.hasPrefix(Self.deadToken)
+                    && user.tokens.contains(TokenRemovalGuard.digest(of: tombstone.binding))
+            } then: { [log] result in
+                guard case .failure(let error) = result else { return }
+                let name = PrintableText.logValue(user.aor)
+                log(.error, "a binding could not be restored aor=\(name): \(error); see pushwake bindings restore")
+            }
+        }
+        let back = trip.removed.reduce(0) { $0 + $1.tokens.count }
+        removalAlarms(
+            .error,
+            """
+            \(trip.setup.words): the tokens of \(trip.bad) of the last \(trip.users) users are called bad \
+            (\(verdict.reason)); none is removed, and \(back) that were are restored, until one that worked before works \
+            again: \(trip.setup.remedy)
+            """,
+            now: delivery.loop.now)
+    }
+
+    /// Brings removed bindings of a user back that are meant.
+    func restore(
+        of aor: String, where isMeant: @escaping (RemovedBinding) -> Bool,
+        then: @escaping (Result<[RemovedBinding], StoreError>) -> Void
+    ) {
+        let now = SystemClock.wallSeconds()
+        ask(about: aor) { (store) throws(StoreError) in
+            try store.restore(of: aor, now: now, where: isMeant)
+        } then: { [self] (result: Result<[RemovedBinding], StoreError>) in
+            if case .success(let restored) = result { statistics.restored += restored.count }
+            then(result)
+        }
+    }
+}
+
+/// Which tokens have worked: a push to them was accepted once. It is stored, for it counts after a restart too.
+extension EngineCore {
+    /// Milliseconds for which the first ones wait for others, and how many go together.
+    private static let acceptancePause: Int64 = 1000
+    private static let mostAcceptances = 64
+
+    private func noteAccepted(_ binding: Binding) {
+        guard !binding.aor.isEmpty else { return }
+        acceptances.append(binding)
+        if acceptances.count == 1 {
+            delivery.loop.schedule(after: Self.acceptancePause) { [weak self] in self?.storeAcceptances() }
+        } else if acceptances.count >= Self.mostAcceptances {
+            storeAcceptances()
+        }
+    }
+
+    /// Stores what waits. What cannot be stored is noted again with the next push.
+    func storeAcceptances() {
+        let bindings = acceptances
+        acceptances = []
+        let now = SystemClock.wallSeconds()
+        guard shared != nil else {
+            guard !bindings.isEmpty else { return }
+            return _ = direct { (store) throws(StoreError) in try store.noteAccepted(bindings, at: now) }
+        }
+        for binding in bindings {
+            ask(about: binding.aor) { (store) throws(StoreError) in
+                try store.noteAccepted([binding], at: now)
+            } then: { (_: Result<Void, StoreError>) in
+            }
+        }
+    }
+}
+
+/// Bindings of phones that do not come, where the operator says so.
+extension EngineCore {
+    /// The wait of a call is over: phones that were pushed for it and did not come.
+    func countFailures(_ request: HeldRequest) {
+        guard request.content.event == .call, let days = CallFailures.days(.removeOnCallfail, settings) else { return }
+        let now = SystemClock.wallSeconds()
+        let absent = request.pushedAt.devices.filter { !request.machine.isProbablyThere($0) }
+        for binding in absent.compactMap(request.binding(of:))
+        where callFailures.add(binding, now: now) >= days && callFailures.othersCome(besides: binding) {
+            callFailures.forget(binding)
+            remove(binding, "did not come on \(days) days", now)
+        }
+    }
+
+    /// A call is over: a phone that came for it has said something, and begins anew, or nothing, once more. `now` in
+    /// monotonic milliseconds.
+    func countSilences(_ request: HeldRequest, _ now: Int64) {
+        guard request.content.event == .call, let days = CallFailures.days(.removeOnNoanswer, settings) else { return }
+        let wall = SystemClock.wallSeconds()
+        let silent = request.machine.silentDevices(now: now)
+        for device in request.devices.chosen.indices where request.pushedAt[device] == nil {
+            guard let binding = request.binding(of: device) else { continue }
+            if !silent.contains(device) {
+                silences.succeed(binding, now: wall)
+            } else if silences.add(binding, now: wall) >= days, silences.othersCome(besides: binding) {
+                silences.forget(binding)
+                remove(binding, "came and said nothing on \(days) days", wall)
+            }
+        }
+    }
+
+    private func remove(_ binding: Binding, _ reason: String, _ now: Int64) {
+        let token = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
+        ask(about: binding.aor) { (store) throws(StoreError) in
+            try store.remove(token, of: binding.aor, reason: reason, now: now).count
+        } then: { [log] (result: Result<Int, StoreError>) in
+            switch result {
+            case .success(0): break
+            case .success: log(.notice, "binding removed aor=\(PrintableText.logValue(binding.aor)): it \(reason)")
+            case .failure(let error): log(.error, "a binding could not be removed: \(error)")
+            }
+        }
+    }
+}
+
+extension TokenRemovalGuard.Doubt {
+    /// Behind the line of the push.
+    fileprivate var words: String {
+        switch self {
+        case .hasWorked: "its binding stays: it has worked before, so a setting may be to blame"
+        case .othersFail: "its binding stays: no others of its app work, so a setting may be to blame"
+        case .tripped: "its binding stays: most tokens of its app are called bad"
+        }
+    }
+}
+
+extension TokenRemovalGuard.Setup {
+    /// For the log.
+    fileprivate var words: String {
+        let place = environment == .standard ? "" : " \(environment.name)"
+        let kind = isForCalls ? " voip" : ""
+        return "\(provider.name)\(place)\(kind) \(PrintableText.logValue(app, most: 120))"
+    }
+
+    /// What is looked at first where a provider calls all tokens bad.
+    fileprivate var remedy: String {
+        switch provider {
+        case .apns: "check apns_environment, apns_topic and the app's bundle id"
+        case .fcm: "check whether fcm_key is of the project that the app was built with"
+        case .webpush: "check vapid_key, and whether something answers in the service's place"
+        case .acrobits: "check the app's id at Acrobits"
+        case .webhook: "check what webhook_url leads to, and webhook_answers"
+        case .harmonyos: "check whether harmonyos_key is of the project that the app was built with"
+        }
+    }
+}
