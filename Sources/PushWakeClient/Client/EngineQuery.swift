@@ -17,6 +17,8 @@ public enum EngineQuery: Int, Sendable {
     /// Bindings as lines of JSON that another store can take; the argument `secrets` has their tokens whole. Only the shell
     /// asks it.
     case export = 17
+    /// Brings removed bindings back; the argument is that of `RestoreConditions`. Only the shell asks it.
+    case restore = 20
     /// The nodes that share the store. Only the shell asks it.
     case nodes = 18
     /// What a request would push to a user; only the shell asks it (`explain(aor:…)`).

@@ -26,6 +26,7 @@ extension EngineCore {
             case .trace: trace(message, peer, argument, after: cursor)
             case .export:
                 try bindings(message, peer, ListingConditions(), after: cursor, as: .document(argument == "secrets"))
+            case .restore: restore(message, peer, argument, after: cursor)
             case .nodes: nodes(message, peer)
             case .explain: explain(message, peer, aor: argument)
             case .diagnose: diagnose(message, peer, argument)

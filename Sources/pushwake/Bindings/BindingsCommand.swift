@@ -6,7 +6,7 @@ import PushWakeCore
 
 struct BindingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bindings", abstract: "Lists, shows and removes push bindings.",
+        commandName: "bindings", abstract: "Lists, shows, removes and restores push bindings.",
         discussion: """
             pushwake bindings                               # all, in short
             pushwake bindings alice                         # hers; removed ones with the reason
@@ -14,12 +14,14 @@ struct BindingsCommand: ParsableCommand {
             pushwake bindings --verdict 'notifications off' --age +1w
             pushwake bindings show alice                    # all that is known of hers
             pushwake bindings remove alice --provider fcm
+            pushwake bindings restore --since 2h            # what went in error comes back
             pushwake bindings export --secrets >file        # for another store
             pushwake bindings import file
 
             Tokens are shortened. list is the default; for a user with the name show write list show.
             """,
-        subcommands: [List.self, Show.self, Remove.self, Export.self, Import.self], defaultSubcommand: List.self)
+        subcommands: [List.self, Show.self, Remove.self, Restore.self, Export.self, Import.self],
+        defaultSubcommand: List.self)
 }
 
 extension BindingsCommand {

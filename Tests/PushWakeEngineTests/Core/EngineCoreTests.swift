@@ -23,6 +23,14 @@ final class CoreBench {
     let core: EngineCore
     let store = MemoryStore()
     let loop: Loop
+    private let written = Lines()
+
+    /// What was logged as an error.
+    var lines: [String] { written.all }
+
+    private final class Lines {
+        var all: [String] = []
+    }
 
     init(_ values: [String: String] = [:], shared: (any SharedStore)? = nil) throws {
         var settings = Settings()
@@ -32,7 +40,7 @@ final class CoreBench {
         ]
         for (name, value) in keys.merging(values, uniquingKeysWith: { $1 }) { try settings.set(name, to: value) }
         loop = try Loop()
-        let log = EngineLog(threshold: .error) { _, _ in }
+        let log = EngineLog(threshold: .error) { [written] in written.all.append($1) }
         let delivery = Delivery(settings: settings, loop: loop, log: log)
         _ = delivery.open()
         core = EngineCore(settings: settings, store: store, shared: shared, delivery: delivery, log: log)
