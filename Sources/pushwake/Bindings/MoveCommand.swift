@@ -13,14 +13,46 @@ extension BindingsCommand {
             discussion: """
                 With --secrets tokens are printed in full, and `pushwake bindings import` can read the lines: anybody \
                 who has them can push to the phones. Without it they are only for reading.
+
+                pushwake bindings export --backup /var/backups/pushwake
+
+                --backup writes a file for each day into a directory, with tokens in full and for its owner alone, and keeps \
+                the newest. pushwake-backup.timer does so every day.
                 """)
 
         @OptionGroup var options: SettingsOptions
         @Flag(name: .long, help: "Print tokens in full.") var secrets = false
+        @Option(name: .long, help: ArgumentHelp("Write today's file into a directory.", valueName: "directory"))
+        var backup: String?
+        @Option(name: .long, help: "With --backup: how many files stay.") var keep = 7
+
+        func validate() throws {
+            guard keep > 0 else { throw ValidationError("--keep \(keep): write 1 or more") }
+        }
 
         func run() throws {
+            if let backup { return try write(into: backup) }
             try Engine.ask(options, .export, secrets ? "secrets" : "") { row in
                 if let line = row.first(where: { $0.name == "json" })?.text { Console.write(line + "\n", to: 1) }
+            }
+        }
+
+        private func write(into path: String) throws {
+            do {
+                let directory = try BackupDirectory(path)
+                var failure: BackupDirectory.Failure?
+                let count = try Engine.ask(options, .export, "secrets") { row in
+                    guard failure == nil, let line = row.first(where: { $0.name == "json" })?.text else { return }
+                    do throws(BackupDirectory.Failure) { try directory.add(line) } catch { failure = error }
+                }
+                if let failure { throw failure }
+                let file = try directory.commit()
+                // A store that has lost all shall not, day by day, take the backups with it.
+                if count > 0 { directory.keep(newest: keep) }
+                Console.say("\(file): \(count) binding\(count == 1 ? "" : "s")")
+            } catch let error as BackupDirectory.Failure {
+                Console.printError(error.message)
+                throw ExitCode(1)
             }
         }
     }
