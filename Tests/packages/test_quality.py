@@ -8,7 +8,7 @@ import pytest
 
 from servers import ROOT
 
-UNIT = ROOT / "debian" / "pushwake.service"
+UNITS = [ROOT / "debian" / name for name in ("pushwake.service", "pushwake.pushwake-backup.service")]
 
 
 def test_lintian_finds_no_error(packages):
@@ -31,20 +31,23 @@ def test_a_manual_page_is_well_formed(page):
     assert done.stdout + done.stderr == ""
 
 
-def test_the_unit_is_hardened():
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_a_unit_is_hardened(unit):
     if subprocess.run(["systemd-analyze", "security", "--help"], capture_output=True, check=False).returncode:
         pytest.skip("no systemd here")
-    done = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=19", UNIT], capture_output=True,
+    done = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=19", unit], capture_output=True,
                           text=True, check=False)
     if "unrecognized option" in done.stderr:
         pytest.skip("this systemd looks at no unit that is not loaded")
     assert done.returncode == 0, done.stdout[-400:] + done.stderr
 
 
-def test_the_unit_says_nothing_that_systemd_does_not_know(tmp_path):
-    text = re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", UNIT.read_text(), flags=re.M)
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_a_unit_says_nothing_that_systemd_does_not_know(tmp_path, unit):
+    text = re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", unit.read_text(), flags=re.M)
     text = re.sub(r"^(User|Group)=.*\n", "", text, flags=re.M)
-    (tmp_path / "pushwake.service").write_text(text)
-    done = subprocess.run(["systemd-analyze", "verify", "--man=no", tmp_path / "pushwake.service"], capture_output=True, text=True, check=False)
-    said = [line for line in (done.stdout + done.stderr).splitlines() if "pushwake.service" in line]
+    name = unit.name.removeprefix("pushwake.") if "backup" in unit.name else unit.name
+    (tmp_path / name).write_text(text)
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", tmp_path / name], capture_output=True, text=True, check=False)
+    said = [line for line in (done.stdout + done.stderr).splitlines() if name in line]
     assert said == []

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """pushwake.service under a real systemd, booted in a container: READY, watchdog, hardening, restart on upgrade."""
 
+import json
 import pathlib
+import re
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -103,6 +106,22 @@ def test_it_is_hardened(machine):
     said = machine.run("systemd-analyze", "security", UNIT, "--no-pager").stdout
     level = float(said.split(f"for {UNIT}:")[1].split()[0])
     assert level < 2
+
+
+def test_bindings_are_copied_each_day(machine):
+    assert machine.run("systemctl", "is-enabled", "pushwake-backup.timer").stdout.strip() == "enabled"
+    assert "pushwake-backup.timer" in machine.run("systemctl", "list-timers", "--no-pager").stdout
+    now = int(time.time())
+    binding = {"aor": "alice", "provider": "apns", "app": "com.example.phone", "token": "ab" * 32, "dialect": "rfc8599",
+               "cseq": 1, "registered_at": now, "expires_at": now + 600, "forget_at": now + 86400}
+    (machine.debian / "root/bindings.jsonl").write_text(json.dumps(binding) + "\n")
+    machine.run("pushwake", "bindings", "import", "/root/bindings.jsonl")
+    machine.run("systemctl", "start", "pushwake-backup.service")
+    found = machine.run("sh", "-c", "cd /var/lib/pushwake/backup && stat -c '%n %U %a' * && stat -c '%U %a' .").stdout
+    assert re.fullmatch(r"bindings-\d{4}-\d\d-\d\d\.jsonl pushwake 600\npushwake 700\n", found), found
+    assert "ab" * 32 in machine.run("sh", "-c", "cat /var/lib/pushwake/backup/*").stdout
+    said = machine.run("systemd-analyze", "security", "pushwake-backup.service", "--no-pager").stdout
+    assert float(said.split("for pushwake-backup.service:")[1].split()[0]) < 2
 
 
 def test_it_reads_its_keys_again(machine):
