@@ -197,6 +197,12 @@ class Engine:
         self.process.wait(10)
 
 
+def change(engine, *remove, **values):
+    """Rewrites the settings file: without some names, with others."""
+    lines = [line for line in engine.settings.read_text().splitlines() if line.split(" ")[0] not in {*remove, *values}]
+    engine.settings.write_text("\n".join(lines + [f"{name} = {value}" for name, value in values.items()]) + "\n")
+
+
 class Kamailio:
     running = []
 

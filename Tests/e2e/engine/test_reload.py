@@ -7,13 +7,7 @@ import signal
 import subprocess
 import uuid
 
-from servers import PUSHWAKE, wait_until
-
-
-def change(engine, *remove, **values):
-    """Rewrites the settings file: without some names, with others."""
-    lines = [line for line in engine.settings.read_text().splitlines() if line.split(" ")[0] not in {*remove, *values}]
-    engine.settings.write_text("\n".join(lines + [f"{name} = {value}" for name, value in values.items()]) + "\n")
+from servers import PUSHWAKE, change, wait_until
 
 
 def hang_up(engine, text):

@@ -385,7 +385,7 @@ def test_the_app_that_answers_is_the_one_that_reported_its_token(reported, wire,
 
 
 def test_an_app_that_declines_keeps_the_token_that_it_reported(reported, wire, simulator):
-    server, selector, client = reported(simulator, remove_on_callfail=2)
+    server, selector, client = reported(simulator)
     phone = wire.phone(server, "groundwire", "tcp")
     phone.register()
     for calls in (1, 2, 3):

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
+from peers.later_clock import LaterClock
 from phones import Push, apns_token, no_push, rfc8599_fcm
 from servers import CONFIG, stopped, wait_until
 
@@ -48,44 +49,61 @@ def test_by_default_both_keep_it(make_kamailio, wire, simulator):
     simulator.wait_push(token.token)
 
 
-def test_a_phone_that_does_not_come_loses_its_binding_by_setting(make_kamailio, wire, simulator):
-    kamailio = make_kamailio(wake_timeout=1, settings={"remove_on_callfail": 2}).start().wait_engine()
-    phone = wire.phone(kamailio, "gone", "tcp", rfc8599_fcm())
-    phone.register()
-    phone.sleep()
-    for _ in range(2):
-        assert "did not come" not in listing(kamailio, "gone")
-        wire.call(kamailio, "gone").wait_final(10)
-    wait_until("it is removed", lambda: "did not come for 2 calls" in listing(kamailio, "gone"))
+@pytest.fixture
+def clock(tmp_path):
+    return LaterClock(tmp_path)
 
 
-def test_by_default_five_calls_take_the_binding_of_a_server_s_phone(make_kamailio, wire):
-    kamailio = make_kamailio(wake_timeout=1).start().wait_engine()
-    phone = wire.phone(kamailio, "five", "tcp", rfc8599_fcm())
-    phone.register()
-    phone.sleep()
-    for _ in range(5):
-        assert "did not come" not in listing(kamailio, "five")
-        wire.call(kamailio, "five").wait_final(10)
-    wait_until("it is removed", lambda: "did not come for 5 calls" in listing(kamailio, "five"))
+def test_a_phone_that_does_not_come_on_three_days_loses_its_binding(make_kamailio, wire, simulator, clock):
+    """However often it is called on one of them: it may be off for an evening."""
+    kamailio = make_kamailio(wake_timeout=1, settings={"engine_path": clock.engine}).start().wait_engine()
+    gone, here = (wire.phone(kamailio, user, "tcp", rfc8599_fcm()) for user in ("gone", "here"))
+    for phone in (gone, here):
+        phone.register()
+    gone.sleep()
+    for day in range(3):
+        for _ in range(7 if day == 0 else 1):
+            assert "did not come" not in listing(kamailio, "gone")
+            wire.call(kamailio, "gone").wait_final(10)
+        # Another phone comes: the way to this server is open.
+        here.sleep()
+        wire.call(kamailio, "here")
+        wait_until("it is pushed", lambda n=day: len(simulator.calls(here.push.token)) > n)
+        here = wire.again(here, "tcp")
+        here.register()
+        here.wait_request("INVITE")
+        if day < 2:
+            clock.pass_days(1)
+    wait_until("it is removed", lambda: "did not come on 3 days" in listing(kamailio, "gone"))
+    assert "did not come" not in listing(kamailio, "here")
 
 
-def test_a_phone_that_comes_and_says_nothing_loses_its_binding(make_kamailio, wire, simulator):
+def test_a_phone_that_comes_and_says_nothing_on_three_days_loses_its_binding(make_kamailio, wire, simulator, clock):
     config = CONFIG.read_text().replace("@SETTINGS@", 'modparam("tm", "fr_timer", 6000)\n@SETTINGS@')
-    kamailio = make_kamailio(config=config, wake_timeout=8, settings={"remove_on_callfail": 0}).start().wait_engine()
-    phone = wire.phone(kamailio, "mute", "tcp", rfc8599_fcm())
-    phone.register()
-    for calls in range(3):
-        assert "said nothing" not in listing(kamailio, "mute")
+    kamailio = make_kamailio(config=config, wake_timeout=8, settings={
+        "remove_on_callfail": 0, "engine_path": clock.engine}).start().wait_engine()
+    mute, here = (wire.phone(kamailio, user, "tcp", rfc8599_fcm()) for user in ("mute", "here"))
+    for phone in (mute, here):
+        phone.register()
+
+    def wake(phone, calls, **answers):
         phone.sleep()
-        call = wire.call(kamailio, "mute")
-        wait_until("it is pushed", lambda n=calls: len(simulator.calls(phone.push.token)) > n)
+        call = wire.call(kamailio, phone.user)
+        wait_until("it is pushed", lambda: len(simulator.calls(phone.push.token)) > calls)
         phone = wire.again(phone, "tcp")
-        phone.answers = {}
+        phone.answers = answers
         phone.register()
         phone.wait_request("INVITE")
         call.wait_final(20)
-    wait_until("it is removed", lambda: "came and said nothing at 3 calls" in listing(kamailio, "mute"))
+        return phone
+
+    for day in range(3):
+        assert "said nothing" not in listing(kamailio, "mute")
+        mute = wake(mute, day)
+        here = wake(here, day, INVITE=(180, 486))
+        if day < 2:
+            clock.pass_days(1)
+    wait_until("it is removed", lambda: "came and said nothing on 3 days" in listing(kamailio, "mute"))
 
 
 def contacts_of(kamailio, user):
