@@ -31,6 +31,8 @@ package final class Channel {
     private var plainOutput: [UInt8] = []
     /// Bytes that the kernel has taken in all.
     private(set) var bytesSent: UInt64 = 0
+    /// Bytes that `read` has taken from it in all, before decryption.
+    private(set) var bytesReceived: UInt64 = 0
 
     /// The other end has said that it sends nothing more.
     private var hasPeerClosed = false
@@ -102,6 +104,7 @@ package final class Channel {
             switch socket.receive(into: buffer) {
             case .bytes(let count):
                 total += count
+                bytesReceived &+= UInt64(count)
                 let received = UnsafeRawBufferPointer(rebasing: buffer[..<count])
                 if let tls {
                     tls.beginInput(received)

@@ -43,6 +43,8 @@ final class HTTP2ClientSession {
     private(set) var peerLimit = 1
     private(set) var goAway: GoAway?
     private var hasPong = false
+    /// Bytes of bodies that belong to open streams.
+    private(set) var bodyBytes: UInt64 = 0
     /// No stream id is left, or the peer wants no more streams.
     private(set) var isExhausted = false
     /// nghttp2 has given up; nothing more may be fed to it.
@@ -194,8 +196,11 @@ final class HTTP2ClientSession {
         return hasPong
     }
 
-    /// Says goodbye: GOAWAY with NO_ERROR.
-    func terminate() { nghttp2_session_terminate_session(session, NGHTTP2_NO_ERROR.rawValue) }
+    /// Says goodbye, once: GOAWAY with NO_ERROR, or with ENHANCE_YOUR_CALM to a server that sent too much.
+    func terminate(sentTooMuch: Bool = false) {
+        let code = sentTooMuch ? NGHTTP2_ENHANCE_YOUR_CALM : NGHTTP2_NO_ERROR
+        nghttp2_session_terminate_session(session, code.rawValue)
+    }
 
     /// Takes bytes from the peer; false when it broke the protocol.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -305,6 +310,7 @@ final class HTTP2ClientSession {
     }
 
     fileprivate func received(body bytes: UnsafeBufferPointer<UInt8>, on exchange: HTTPExchange) {
+        bodyBytes &+= UInt64(bytes.count)
         let room = limits.bodyBytes - exchange.response.body.count
         if room > 0 { exchange.response.body.append(contentsOf: bytes.prefix(room)) }
     }

@@ -34,6 +34,7 @@ extension HTTPConnection {
         /// The server has taken requests as it should: none of its answers so far says the contrary.
         var hasServed = false
         var silence = Silence.heard
+        private var withoutAnswer: BytesWithoutAnswer
         /// When an answer's Date was last of interest.
         var datedAt: Int64
         /// Bytes submitted since the last gathering, before compression.
@@ -45,6 +46,13 @@ extension HTTPConnection {
             self.channel = channel
             self.session = session
             (lastAnswer, datedAt) = (now, now)
+            withoutAnswer = BytesWithoutAnswer(now: now)
+        }
+
+        /// Whether the server has sent more without an answer than there is a reason for.
+        func sendsWithoutAnswering(now: Int64) -> Bool {
+            let received = session.weight(of: channel.bytesReceived)
+            return withoutAnswer.areTooMany(received, answers: answers, open: session.open.count, now: now)
         }
 
         /// Counts what has ended.
@@ -101,6 +109,14 @@ extension HTTPConnection {
             switch self {
             case .http2(let session): session.receive(bytes)
             case .http1(let session): session.receive(bytes)
+            }
+        }
+
+        /// What so many bytes count for that have come: those of a body cost little to read, and so do lines of text.
+        func weight(of bytes: UInt64) -> UInt64 {
+            switch self {
+            case .http2(let session): bytes &- min(bytes, session.bodyBytes / 8 * 7)
+            case .http1: bytes / 8
             }
         }
 

@@ -10,6 +10,8 @@ internal import PushWakeSystem
 final class HTTPConnection: LoopSource, TurnEnding {
     /// Bytes of requests after which a burst's first part is sent: about three full records.
     private static let earlyFlush = 40_000
+    /// Bytes that are read in one turn of the loop; other connections have theirs before this one goes on.
+    private static let bytesPerTurn = 65_536
     /// Milliseconds after which an answer's Date is of interest again.
     private static let datePause: Int64 = 60_000
 
@@ -247,7 +249,7 @@ final class HTTPConnection: LoopSource, TurnEnding {
     private func read(_ established: Established) {
         let session = established.session
         var isBroken = false
-        let end = established.channel.read { bytes in
+        let end = established.channel.read(limit: Self.bytesPerTurn) { bytes in
             isBroken = !session.receive(bytes)
             return !isBroken
         }
@@ -259,11 +261,19 @@ final class HTTPConnection: LoopSource, TurnEnding {
         guard !isClosed else { return }
         scheduleFlush()
         if isBroken { return finish("\(origin.authority) broke the protocol", isOrderly: true) }
+        if established.sendsWithoutAnswering(now: loop.now) { return endWithoutAnswer(established) }
         switch end {
         case .drained, .stopped: return
         case .closed: finish("\(origin.authority) closed the connection", isOrderly: false)
         case .failed(let text): finish("\(origin.authority): \(text)", isOrderly: false)
         }
+    }
+
+    /// A server that sends without answering is left; its requests have been there.
+    private func endWithoutAnswer(_ established: Established) {
+        if case .http2(let session) = established.session { session.terminate(sentTooMuch: true) }
+        established.hasServed = false
+        finish("\(origin.authority) sends and answers nothing", isOrderly: true)
     }
 
     /// Hands on what the session has understood.
@@ -378,7 +388,9 @@ final class HTTPConnection: LoopSource, TurnEnding {
             if gather(established) == nil { _ = established.channel.flush() }
         }
         // Where the end is noticed while writing, answers lie unread.
-        if !isOrderly, let established { _ = established.channel.read { established.session.receive($0) } }
+        if !isOrderly, let established {
+            _ = established.channel.read(limit: Self.bytesPerTurn) { established.session.receive($0) }
+        }
         let last = stage
         let certificateProblem = end(last, reason)
         if let channel = last.channel {

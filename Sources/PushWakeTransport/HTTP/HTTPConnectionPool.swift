@@ -28,9 +28,12 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     public var onGoAway: ((String) -> Void)?
     /// The server refuses the client certificate, or wants one: text for the log, once until a request is answered.
     public var onRefusal: ((String) -> Void)?
+    /// So many answers have come, the fastest of them so many milliseconds after its request had been handed to a connection.
+    /// Runs before those who sent the requests hear of it.
+    public var onAnswers: ((_ count: Int, _ fastest: Int64) -> Void)?
     /// The Date of an answer that came just now, once in a while.
     public var onDate: ((String) -> Void)?
-    /// Streams have become free and nothing waits here: hand over more.
+    /// Streams may have become free, or requests have ended: hand over more, or tell what waits.
     public var onCapacity: (() -> Void)?
     /// A connection could not be made, for this reason; the next attempt is not made before this time (milliseconds).
     public var onFailure: ((_ reason: String, _ retryAt: Int64) -> Void)?
@@ -94,7 +97,9 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     /// Requests that wait for a stream.
     public var waitingCount: Int { withoutStream.count }
     /// Requests that have been sent and not answered.
-    public var inFlightCount: Int { (connections + draining).reduce(0) { $0 + $1.openStreams } }
+    public var inFlightCount: Int {
+        connections.reduce(0) { $0 + $1.openStreams } + draining.reduce(0) { $0 + $1.openStreams }
+    }
     /// Streams that are free now on connections that stand.
     public var freeStreams: Int { connections.reduce(0) { $0 + $1.freeStreams } }
     /// Whether a request that is sent now leaves with this turn.
@@ -297,6 +302,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     func connection(_ connection: HTTPConnection, ended exchanges: [HTTPExchange]) {
         var (hasAnswer, hasGoodAnswer) = (false, false)
         var returned: [HTTPExchange] = []
+        countAnswers(exchanges)
         for index in exchanges.indices {
             // SAFETY: the caller's array keeps it; no reference is counted for each request.
             Unmanaged.passUnretained(exchanges[index])._withUnsafeGuaranteedRef { exchange in
@@ -321,6 +327,20 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         offerCapacity()
     }
 
+    private func countAnswers(_ exchanges: [HTTPExchange]) {
+        guard let onAnswers else { return }
+        var (count, latest) = (0, Int64.min)
+        for index in exchanges.indices {
+            // SAFETY: as below.
+            Unmanaged.passUnretained(exchanges[index])._withUnsafeGuaranteedRef { exchange in
+                guard exchange.end == .answered else { return }
+                count += 1
+                latest = max(latest, exchange.submittedAt)
+            }
+        }
+        if count > 0 { onAnswers(count, loop.now - latest) }
+    }
+
     /// Without an answer it ends here, or goes over another connection: then this is true.
     private func hasComeBack(_ exchange: HTTPExchange, from connection: HTTPConnection) -> Bool {
         switch exchange.end {
@@ -332,7 +352,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
             return true
         case .broken(let reason):
             statistics.requestsLost += connection.certificateProblem == nil ? 1 : 0
-            exchange.ended(connection.certificateProblem.map { .notAdmitted($0) } ?? .lost(reason))
+            let end = exchange.cancelReason == nil ? HTTPResult.lost(reason) : .unanswered(reason)
+            exchange.ended(connection.certificateProblem.map { .notAdmitted($0) } ?? end)
         case .answered, nil: break
         }
         return false
@@ -399,7 +420,7 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     }
 
     private func offerCapacity() {
-        if let onCapacity, hasRoom { onCapacity() }
+        onCapacity?()
         // A new connection takes one request until the server's SETTINGS are there: it ends when all have gone.
         if isDraining, withoutStream.isEmpty, waitingOutside == 0 { retireConnections() }
     }

@@ -91,6 +91,8 @@ public enum HTTPResult: Equatable, Sendable {
     /// It was sent and no answer came: the server may have processed it, so that only the caller can say
     /// whether a second one does harm.
     case lost(String)
+    /// The same, of a server that is there and does not answer in time.
+    case unanswered(String)
     /// Nothing of it reached a server: no connection could be made, and the text says why.
     case unreachable(String)
     /// The server does not admit this client: it refused the certificate. Nothing was processed, and another attempt

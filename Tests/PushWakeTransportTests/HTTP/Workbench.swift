@@ -131,7 +131,7 @@ extension HTTPResult {
     var problem: String {
         switch self {
         case .answered: ""
-        case .lost(let text), .unreachable(let text), .notAdmitted(let text): text
+        case .lost(let text), .unanswered(let text), .unreachable(let text), .notAdmitted(let text): text
         case .expired: "expired"
         case .refused(let refusal): "\(refusal)"
         }
