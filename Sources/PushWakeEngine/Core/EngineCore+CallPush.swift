@@ -87,7 +87,7 @@ extension EngineCore {
         let now = SystemClock.monotonicMilliseconds()
         let pending = PutOffPush(
             push: push, request: request, names: limits.names(push.push.binding, push.push.content))
-        let place = putOff.place(PushPriority(of: push.push.content.event))
+        let place = putOff.place(PushPriority(of: push.push.content.event), of: pending.names)
         guard let (turn, wait) = turn(before: pending, at: place, now) else { return deliverNow(pending, now) }
         pending.entry.isPutOff = true
         note(pending, waitsFor: turn, wait, now)
@@ -111,7 +111,7 @@ extension EngineCore {
 
     /// The turn that a push has to wait for, and milliseconds until it may be; nil when the push may go now.
     ///
-    /// It stands behind what waits for any of its turns already, so that what came first goes first.
+    /// It stands behind what waits for any of its turns and has it sooner.
     private func turn(
         before pending: PutOffPush, at place: PutOffPushes<PutOffPush>.Place, _ now: Int64
     ) -> (turn: LimitKey, wait: Int64)? {
@@ -120,7 +120,7 @@ extension EngineCore {
         let window = dedupe.turn(of: push.binding, push.content.event)
         let pause = dedupe.pause(push.binding, push.content, now: now)
         if putOff.count > 0 {
-            let turns = limits.turns(of: pending.names) + (window.map { [$0] } ?? [])
+            let turns = limits.turns(of: pending.names, now: now) + (window.map { [$0] } ?? [])
             if let taken = turns.first(where: { putOff.isTaken($0, before: place) }) {
                 return (taken, max(longest?.wait ?? 0, pause))
             }
@@ -161,6 +161,7 @@ extension EngineCore {
                 // It has come with the push before; of a call that is over it has heard nothing.
                 end(pending, isAccepted: pending.followed.machine.end == nil)
             } else if !putBack(first, from: turn, now) {
+                putOff.noteTurn(first.place, for: turn)
                 deliverNow(pending, now)
             }
             takeNext(turn)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Callers, phones and channels that are too many: bounded, and nobody else suffers."""
 
+import json
 import socket
 import threading
 import time
@@ -49,6 +50,39 @@ def test_other_users_are_pushed_at_once_meanwhile(server, wire, simulator):
     simulator.wait_event(other.push.token, "call", 2)
     wire.again(other).register()
     assert call.wait_final().status == 200
+
+
+def pushed(simulator, phone, call):
+    """Whether this call was pushed to the phone."""
+    return any(call.call_id in json.dumps(push) for push in simulator.calls(phone.push.token))
+
+
+def test_who_has_the_token_of_another_does_not_keep_her_calls_waiting(server, wire, simulator):
+    alice = wire.phone(server, "alice-of-two", push=rfc8599_fcm())
+    mallory = wire.phone(server, "mallory", push=alice.push)
+    for phone in (alice, mallory):
+        phone.register()
+        phone.sleep()
+    for number in range(20):
+        wire.caller(server, name=f"friend{number}").call(mallory.user)
+    wait_until("the device has had what it may", lambda: len(simulator.calls(alice.push.token)) >= 5)
+    call = wire.caller(server, name="bob").call(alice.user)
+    wait_until("bob's call is pushed", lambda: pushed(simulator, alice, call), 3)
+    # The next one waits for its turn, which comes after one of mallory's.
+    second = wire.caller(server, name="carol").call(alice.user)
+    wait_until("carol's call is pushed", lambda: pushed(simulator, alice, second), 15)
+
+
+def test_a_caller_who_calls_all_the_time_takes_turns_with_others(server, wire, simulator):
+    phone = wire.phone(server, "beloved", push=rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    eve = wire.caller(server, name="eve")
+    for _ in range(10):
+        eve.call(phone.user)
+    wait_until("the device has had what it may", lambda: len(simulator.calls(phone.push.token)) >= 5)
+    call = wire.caller(server, name="bob").call(phone.user)
+    wait_until("bob's call is pushed", lambda: pushed(simulator, phone, call), 12)
 
 
 def test_an_aor_has_no_more_bindings_than_the_setting_says(server, wire, simulator):

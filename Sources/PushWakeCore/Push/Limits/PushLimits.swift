@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// How many pushes requests may cause: to a device, for an AoR, and by one caller at one AoR. A device that is called
-/// without end is woken now and then, not each time; the requests wait for it all the same.
+/// without end is woken now and then, not each time; the requests wait for it all the same. Whose phone it is besides does not
+/// hold up an AoR whose last push to it is long ago: it may have been registered by somebody else, who calls himself.
 ///
 /// Remembers one number per name, the time at which all its pushes would have been made one by one (GCRA), in two tables
 /// that take turns: what is not used for two turns is forgotten.
@@ -37,28 +38,39 @@ public struct PushLimits: Sendable {
 
     /// Whom a push counts for.
     public struct Names: Equatable, Sendable {
-        fileprivate let user: UInt64
+        let user: UInt64
         fileprivate let device: UInt64
-        fileprivate let caller: UInt64
+        /// The device as one of this AoR.
+        fileprivate let own: UInt64
+        let caller: UInt64
     }
 
     /// Whom this push counts for.
     public func names(_ binding: Binding, _ content: PushContent) -> Names {
         let aor = Fingerprint.of(binding.aor, from: seed)
+        let device = Fingerprint.of(binding.token, from: seed ^ UInt64(binding.provider.rawValue) << 8 ^ 0xD)
         return Names(
-            user: aor,
-            device: Fingerprint.of(binding.token, from: seed ^ UInt64(binding.provider.rawValue) << 8 ^ 0xD),
+            user: aor, device: device, own: aor ^ device,
             caller: Fingerprint.of(content.callerKey.isEmpty ? content.fromURI : content.callerKey, from: aor ^ 0xC))
     }
 
     /// Milliseconds until one more push may go; 0: now. Counts nothing.
     public func pause(_ names: Names, now: Int64) -> Int64 {
-        max(pause(names.user, user, now), pause(names.device, device, now), pause(names.caller, caller, now))
+        max(pause(names.user, user, now), pauseOfDevice(names, now), pause(names.caller, caller, now))
     }
 
-    /// The turns of these names.
-    public func turns(of names: Names) -> [LimitKey] {
-        [.device(names.device), .caller(names.caller), .user(names.user)]
+    private func pauseOfDevice(_ names: Names, _ now: Int64) -> Int64 {
+        let pause = pause(names.device, device, now)
+        return pause > 0 && isLongAgo(names, now) ? 0 : pause
+    }
+
+    /// The device has had no push for this AoR since it may have had a whole burst again.
+    private func isLongAgo(_ names: Names, _ now: Int64) -> Bool { time(names.own).map { $0 <= now } ?? true }
+
+    /// The turns that a push with these names may have to wait for.
+    public func turns(of names: Names, now: Int64) -> [LimitKey] {
+        let others: [LimitKey] = [.caller(names.caller), .user(names.user)]
+        return isLongAgo(names, now) ? others : [.device(names.device)] + others
     }
 
     /// The turn for which a push has to wait longest, and milliseconds until then; nil when it may go now.
@@ -66,7 +78,7 @@ public struct PushLimits: Sendable {
         // Most pushes wait for nothing: no list is made for them.
         guard pause(names, now: now) > 0 else { return nil }
         let pauses: [(turn: LimitKey, wait: Int64)] = [
-            (.device(names.device), pause(names.device, device, now)),
+            (.device(names.device), pauseOfDevice(names, now)),
             (.caller(names.caller), pause(names.caller, caller, now)),
             (.user(names.user), pause(names.user, user, now)),
         ]
@@ -84,6 +96,7 @@ public struct PushLimits: Sendable {
         note(names.user, user, now)
         note(names.device, device, now)
         note(names.caller, caller, now)
+        if device.burst > 0 { current[names.own] = now &+ device.burst * device.interval }
     }
 
     private mutating func note(_ name: UInt64, _ rate: Rate, _ now: Int64) {

@@ -48,32 +48,21 @@ public enum LimitKey: Hashable, Sendable {
     }
 }
 
-/// Pushes that were put off, in one line for each turn: calls before messages before refreshes, each class in the order in
-/// which its pushes came, whatever else they have waited for.
+/// Pushes that were put off, in one line for each turn: AoRs take turns, and of an AoR's pushes calls go before messages before
+/// refreshes, then callers take turns. So neither somebody else's user nor another caller keeps a push of hers from going,
+/// however many of his wait for the same device.
 ///
 /// Whoever waits for two turns waits for one after the other. Lines are bounded, and all of them together: a caller can
 /// neither fill the memory nor the lines of others.
 public struct PutOffPushes<Element> {
-    /// Whose turn is sooner: the more urgent push's, then that of the one that came first.
-    public struct Place: Comparable, Sendable {
-        fileprivate let priority: PushPriority
-        fileprivate let serial: UInt64
-
-        public static func < (one: Place, other: Place) -> Bool {
-            (one.priority.rawValue, one.serial) < (other.priority.rawValue, other.serial)
-        }
-    }
-
-    /// One push with its place.
-    public struct Entry {
-        public let place: Place
-        public let element: Element
-    }
+    public typealias Line = TurnLine<Element>
+    public typealias Place = Line.Place
+    public typealias Entry = Line.Entry
 
     /// What became of a push that came in.
     public enum Admission {
         case waits
-        /// It waits in the stead of this one, which was less urgent and must be refused now.
+        /// It waits in the stead of this one, which must be refused now.
         case displaced(Element)
         /// Too many wait that are as urgent, or more.
         case refused
@@ -81,7 +70,7 @@ public struct PutOffPushes<Element> {
 
     private let most: Int
     private let capacity: Int
-    private var lines: [LimitKey: [Entry]] = [:]
+    private var lines: [LimitKey: Line] = [:]
     private var lastSerial: UInt64 = 0
     /// Pushes in all lines.
     public private(set) var count = 0
@@ -92,70 +81,58 @@ public struct PutOffPushes<Element> {
         self.capacity = max(capacity, 1)
     }
 
-    /// The place of a push that comes now.
-    public mutating func place(_ priority: PushPriority) -> Place {
+    /// The place of a push that comes now, for an AoR and because of a caller.
+    public mutating func place(_ priority: PushPriority, of names: PushLimits.Names) -> Place {
         lastSerial &+= 1
-        return Place(priority: priority, serial: lastSerial)
+        return Place(priority, owner: names.user, cause: names.caller, serial: lastSerial)
     }
 
     /// Who has this turn next; nil when nobody waits for it.
     public func first(for key: LimitKey) -> Entry? { lines[key]?.first }
 
     /// Whether another waits for this turn that has it before this place.
-    public func isTaken(_ key: LimitKey, before place: Place) -> Bool {
-        guard let first = lines[key]?.first else { return false }
-        return first.place < place
-    }
+    public func isTaken(_ key: LimitKey, before place: Place) -> Bool { lines[key]?.isTaken(before: place) ?? false }
 
     /// Whether another push may only wait for this turn in the stead of one that does.
-    public func isFull(_ key: LimitKey) -> Bool { count >= capacity || lines[key, default: []].count >= most }
+    public func isFull(_ key: LimitKey) -> Bool { count >= capacity || (lines[key]?.count ?? 0) >= most }
 
     /// Lets a push wait, or says who must go.
     public mutating func add(_ element: Element, at place: Place, for key: LimitKey) -> Admission {
         guard isFull(key) else {
-            putBack(Entry(place: place, element: element), for: key)
+            insert(element, at: place, for: key)
             return .waits
         }
-        // The newest of the least urgent: the oldest has waited longest for its turn.
-        guard let last = lines[key]?.last, last.place.priority.rawValue > place.priority.rawValue else {
-            return .refused
-        }
-        lines[key]?.removeLast()
+        guard let other = lines[key]?.popLast(for: place) else { return .refused }
         count -= 1
-        putBack(Entry(place: place, element: element), for: key)
-        return .displaced(last.element)
+        insert(element, at: place, for: key)
+        return .displaced(other)
     }
 
-    /// Lets a push that was taken out wait on at its place, full or not: for the same turn or for another.
-    public mutating func putBack(_ entry: Entry, for key: LimitKey) {
-        var line = lines.removeValue(forKey: key) ?? []
-        var (low, high) = (0, line.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if line[middle].place < entry.place { low = middle + 1 } else { high = middle }
-        }
-        line.insert(entry, at: low)
-        lines[key] = line
+    private mutating func insert(_ element: Element, at place: Place, for key: LimitKey) {
+        lines[key, default: Line()].insert(element, at: place)
         count += 1
     }
 
+    /// Lets a push that was taken out wait on at its place, full or not: for the same turn or for another.
+    public mutating func putBack(_ entry: Entry, for key: LimitKey) { insert(entry.element, at: entry.place, for: key) }
+
     /// Takes out whoever has this turn next.
     public mutating func popFirst(for key: LimitKey) -> Entry? {
-        guard var line = lines.removeValue(forKey: key), !line.isEmpty else { return nil }
-        let first = line.removeFirst()
-        if !line.isEmpty { lines[key] = line }
+        guard let first = lines[key]?.popFirst() else { return nil }
+        dropEmpty(key)
         count -= 1
         return first
     }
 
-    /// Takes out all that wait for this turn and match, in their order.
+    /// One that was taken out goes now.
+    public mutating func noteTurn(_ place: Place, for key: LimitKey) { lines[key]?.noteTurn(place) }
+
+    private mutating func dropEmpty(_ key: LimitKey) { if lines[key]?.isEmpty == true { lines[key] = nil } }
+
+    /// Takes out all that wait for this turn and match, as they came.
     public mutating func removeAll(for key: LimitKey, where matches: (Element) -> Bool) -> [Element] {
-        guard let line = lines[key], line.contains(where: { matches($0.element) }) else { return [] }
-        var (kept, removed): ([Entry], [Element]) = ([], [])
-        for entry in line {
-            if matches(entry.element) { removed.append(entry.element) } else { kept.append(entry) }
-        }
-        lines[key] = kept.isEmpty ? nil : kept
+        guard let removed = lines[key]?.removeAll(where: matches) else { return [] }
+        dropEmpty(key)
         count -= removed.count
         return removed
     }
