@@ -189,7 +189,7 @@ import Testing
         #expect(delivery.open() == [])
         // Connections are taken, and nothing is ever said.
         var deaf: [Socket] = []
-        for _ in 0..<WebPushChannels.mostServices + 6 {
+        for _ in 0..<2 * WebPushChannels.mostServices {
             deaf.append(try Socket.listen(on: try #require(SocketAddress(ip: "127.0.0.1", port: 0))))
         }
         var ends: [Verdict] = []
@@ -201,17 +201,17 @@ import Testing
             }
         }
         for socket in deaf {
-            push(
-                Binding(
-                    provider: .webpush, token: "https://127.0.0.1:\(socket.localAddress.port)/x", dialect: .rfc8599))
+            let token = "https://127.0.0.1:\(socket.localAddress.port)/x"
+            push(Binding(aor: "mallory", provider: .webpush, token: token, dialect: .rfc8599))
         }
-        fixture.turn(seconds: 1) { false }
-        fixture.turn(seconds: 1) { false }
-        ends = []
-        let alive = try fixture.subscription("phone", keys: true)
+        // No place is free for a second.
+        var alive = try fixture.subscription("phone", keys: true)
+        alive.aor = "alice"
         push(alive)
         fixture.turn(seconds: 4) { ends.contains { $0.outcome == .accepted } }
         #expect(ends.contains { $0.outcome == .accepted })
+        // Those that wait have ended none of their pushes themselves.
+        #expect(ends.count { $0.outcome == .overloaded } <= WebPushChannels.mostServices)
         delivery.endAll()
     }
 

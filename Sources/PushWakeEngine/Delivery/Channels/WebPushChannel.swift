@@ -10,6 +10,8 @@ final class WebPushChannel: ProviderChannel {
     var breaker: Breaker
     /// Requests without an answer.
     private var inFlight = 0
+    /// The service has answered a push.
+    private(set) var hasAnswered = false
     /// Monotonic milliseconds of the last push that came in.
     private(set) var usedAt: Int64 = 0
     /// Monotonic milliseconds since which pushes are here and no answer has come; `.max` while there are none.
@@ -32,6 +34,15 @@ final class WebPushChannel: ProviderChannel {
 
     /// Nothing waits or is under way. What comes back after a pause finds this channel or another one.
     var isIdle: Bool { inFlight == 0 && pool.queue.count == 0 }
+
+    /// Until it has a place among the services it connects to nobody, and its pushes wait.
+    func waitForPlace() { pool.queue.pause() }
+
+    /// It has one.
+    func takePlace() {
+        if !isIdle { unansweredSince = loop.now }
+        pool.queue.resume()
+    }
 
     /// Ends all connections; nothing can be sent any more.
     func close() { pool.close() }
@@ -74,84 +85,16 @@ final class WebPushChannel: ProviderChannel {
     func ended(_ job: PushJob, _ result: HTTPResult) {
         inFlight -= 1
         guard case .answered(let response, _) = result else {
-            return job.conclude(result.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
+            return job.conclude(result, on: self, loop)
         }
         pool.noteAnswer()
+        hasAnswered = true
         unansweredSince = isIdle ? .max : loop.now
         let body = response.status / 100 == 2 ? nil : (try? JSONParser.parse(response.body))
         let verdict = WebPushResponse.verdict(response, body, now: loop.wallSeconds)
         if verdict.next == .renewCredential { credential.refused(by: origin) }
         job.conclude(verdict, status: response.status, on: self, loop)
     }
-}
-
-/// One channel per Web Push service. Phones name the services, so their number is bounded, and those that do not answer
-/// make room for others.
-final class WebPushChannels {
-    /// Services with a channel at a time; past it the one that was idle longest makes room, or the one that has not answered
-    /// for longest.
-    static let mostServices = 64
-    /// Milliseconds that a service has for an answer before it may have to make room.
-    static let answerTimeout: Int64 = 1000
-
-    private let sender: WebPushSender
-    private let loop: Loop
-    private let makeChannel: (HTTPOrigin, WebPushSender) -> WebPushChannel
-    private var channels: [HTTPOrigin: WebPushChannel] = [:]
-
-    /// The VAPID key's point in base64url, as phones need it to subscribe.
-    var publicKey: String { Base64URL.encode(sender.publicKey) }
-
-    /// Those of all services that phones have named.
-    var all: [any ProviderChannel] { Array(channels.values) }
-
-    /// Services that have a channel now.
-    var count: Int { channels.count }
-
-    init(_ sender: WebPushSender, loop: Loop, makeChannel: @escaping (HTTPOrigin, WebPushSender) -> WebPushChannel) {
-        self.loop = loop
-        self.sender = sender
-        self.makeChannel = makeChannel
-    }
-
-    /// The channel for a subscription; a refusal when the subscription may not be used.
-    func choice(for binding: Binding) -> ChannelChoice {
-        do throws(PushFailure) {
-            let origin = try WebPushRequest.target(of: binding.token, sender.settings).origin
-            return channel(of: origin).map { .channel($0) } ?? .noChannel(Self.full)
-        } catch {
-            return .noChannel(error.verdict)
-        }
-    }
-
-    /// Other channels take their place.
-    func retire() { for channel in channels.values { channel.retire() } }
-
-    /// Nil while too many services have one.
-    private func channel(of origin: HTTPOrigin) -> WebPushChannel? {
-        if let channel = channels[origin] { return channel }
-        guard channels.count < Self.mostServices || makeRoom() else { return nil }
-        let channel = makeChannel(origin, sender)
-        channels[origin] = channel
-        return channel
-    }
-
-    private func makeRoom() -> Bool {
-        let idle = channels.filter(\.value.isIdle)
-        if let oldest = idle.min(by: { $0.value.usedAt < $1.value.usedAt }) {
-            oldest.value.close()
-            channels[oldest.key] = nil
-            return true
-        }
-        guard let mute = channels.min(by: { $0.value.unansweredSince < $1.value.unansweredSince }),
-            loop.now - mute.value.unansweredSince >= Self.answerTimeout
-        else { return false }
-        channels[mute.key] = nil
-        mute.value.end(Self.full)
-        return true
-    }
-
-    private static let full = Verdict(.overloaded, reason: "TooManyPushServices")
 }
 
 /// What all Web Push services have in common: one VAPID key, the operator's rules, the templates.
