@@ -38,6 +38,8 @@ import Testing
         (#""count":2"#, [true, true, false, false, false, false]),
         (#""after":1,"every":2,"count":1"#, [false, false, true, false, false, false]),
         (#""probability":0"#, [false, false, false, false, false, false]),
+        (#""above_per_second":2"#, [false, false, true, true, true, true]),
+        (#""above_per_second":2,"every":2"#, [false, false, false, true, false, true]),
         (#""token":"a*""#, [true, true, true, true, true, true]),
         (#""token":"b*""#, [false, false, false, false, false, false]),
         (#""provider":"fcm""#, [false, false, false, false, false, false]),
@@ -46,6 +48,25 @@ import Testing
     func `fits as often as it says`(fields: String, fits: [Bool]) throws {
         let reactions = try reactions(#"{"rules":[{\#(fields),"status":503}]}"#, count: 6)
         #expect(reactions.map { $0.answer?.status == 503 } == fits)
+    }
+
+    @Test func `answers so many a second, in turn`() throws {
+        var router = try play(#"{"rules":[{"answers_per_second":100,"delay_ms":5}]}"#)
+        var memory = ConnectionMemory(number: 1)
+        let delays = [0, 0, 0, 1000].map { later in
+            router.react(to: ServiceFixture.makePush(), memory: &memory, now: ServiceFixture.now + later).delay
+        }
+        #expect(delays == [15, 25, 35, 15])
+    }
+
+    @Test func `takes so many in each second`() throws {
+        var router = try play(#"{"rules":[{"above_per_second":2,"status":503}]}"#)
+        var memory = ConnectionMemory(number: 1)
+        let second = ServiceFixture.now / 1000 * 1000
+        let statuses = [0, 400, 999, 1000, 1001, 1002].map { later in
+            router.react(to: ServiceFixture.makePush(), memory: &memory, now: second + later).answer?.status
+        }
+        #expect(statuses == [200, 200, 503, 200, 200, 503])
     }
 
     @Test func `counts on each connection by itself when asked`() throws {

@@ -33,6 +33,25 @@ public struct RingBuffer<Element> {
         filled += 1
     }
 
+    /// Puts one behind the last of those that `goesBefore` says true of, where all of these come first. Costs a move of each
+    /// element between that place and the nearer end.
+    @inlinable public mutating func insert(_ element: Element, behind goesBefore: (Element) -> Bool) {
+        var (low, high) = (0, count)
+        // Most are the last.
+        if count > 0, slots[place(count - 1)].map(goesBefore) ?? true { low = count }
+        while low < high {
+            let middle = (low + high) / 2
+            if slots[place(middle)].map(goesBefore) ?? true { low = middle + 1 } else { high = middle }
+        }
+        if low * 2 < count {
+            prepend(element)
+            for offset in 0..<low { slots.swapAt(place(offset), place(offset + 1)) }
+        } else {
+            append(element)
+            for offset in stride(from: count - 1, to: low, by: -1) { slots.swapAt(place(offset - 1), place(offset)) }
+        }
+    }
+
     /// Takes the first; nil when it is empty.
     @inlinable public mutating func popFirst() -> Element? {
         guard count > 0 else { return nil }
@@ -70,6 +89,8 @@ public struct RingBuffer<Element> {
         shrinkWhenEmpty()
         return removed
     }
+
+    @inlinable func place(_ offset: Int) -> Int { (head + offset) & (slots.count - 1) }
 
     /// The first; nil when it is empty.
     @inlinable public var first: Element? { count == 0 ? nil : slots[head] }

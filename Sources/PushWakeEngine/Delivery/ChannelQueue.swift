@@ -27,6 +27,7 @@ final class ChannelQueue {
     private let loop: Loop
     private var waiting: PushQueue<Entry>
     private var throttle = Throttle()
+    private var streams = StreamLimit()
     private var isPaused = false
     /// Nothing waits, holds or pauses: only the pool has to be asked.
     private var isDirect = true
@@ -46,6 +47,7 @@ final class ChannelQueue {
         turnTimer = DueTimer(loop: loop)
         waiting = PushQueue(capacity: capacity)
         pool.onCapacity = { [weak self] in self?.drain() }
+        pool.onAnswers = { [weak self] count, fastest in self?.noteAnswers(count, fastest) }
         pool.onFailure = { [weak self] reason, retryAt in self?.fail(before: retryAt, reason) }
     }
 
@@ -64,8 +66,12 @@ final class ChannelQueue {
     var fill: Int { waiting.fill(beside: pausing) }
     /// Backed off as the provider asked.
     var isHeld: Bool { throttle.heldUntil(now: loop.now) != nil }
+    /// The provider answers late, for as many as it has to do.
+    var isBounded: Bool { !streams.isFree }
     /// Whether a push of this class would be let in.
-    func hasPlace(for priority: PushPriority) -> Bool { waiting.admits(priority, beside: pausing) }
+    func hasPlace(for priority: PushPriority) -> Bool {
+        waiting.admits(priority, beside: pausing, now: loop.now)
+    }
 
     /// True when the push may be sent now. Otherwise it waits, and its channel sends it when its turn has come, or has
     /// been refused.
@@ -88,7 +94,10 @@ final class ChannelQueue {
             return refuse(job, Verdict(.throttled, reason: "ProviderAsksToWait"))
         }
         let entry = Entry(job: job, deadline: job.deadline)
-        switch waiting.append(entry, PushPriority(of: job.content.event), beside: pausing) {
+        let admission = waiting.append(
+            entry, PushPriority(of: job.content.event), askedAt: job.startedAt / 1000, deadline: job.deadline,
+            isBack: job.attempts > 0, beside: pausing, now: loop.now)
+        switch admission {
         case .queued: break
         case .displaced(let victim): refuse(victim.job, Verdict(.overloaded, reason: "QueueFull"))
         case .refused: return refuse(job, Verdict(.overloaded, reason: "QueueFull"))
@@ -109,7 +118,9 @@ final class ChannelQueue {
         // A push that ends at once may bring in the next, which comes here again.
         guard !isDirect, !isDraining else { return }
         isDraining = true
-        while !isPaused, pool.hasRoom, throttle.admits(now: loop.now), let entry = waiting.popFirst() {
+        while !isPaused, pool.hasRoom, throttle.admits(now: loop.now), !isFull(),
+            let entry = waiting.popNext(now: loop.now)
+        {
             if let end = entry.job.endBeforeSending(now: loop.now) {
                 entry.job.finish(end, status: 0)
                 continue
@@ -121,12 +132,17 @@ final class ChannelQueue {
         update()
     }
 
+    /// Whether something waits and no more may be under way.
+    private func isFull() -> Bool {
+        !streams.isFree && !waiting.isEmpty && !streams.admits(beside: pool.inFlightCount)
+    }
+
     /// Sees to it that somebody comes back for what waits.
     private func update() {
-        isDirect = waiting.isEmpty && !isPaused && throttle.isFree
+        isDirect = waiting.isEmpty && !isPaused && throttle.isFree && streams.isFree
         let opens = throttle.opens(now: loop.now)
         // A channel that may not send needs no connections.
-        pool.waitingOutside = isPaused || opens != nil ? 0 : waiting.count
+        pool.waitingOutside = isPaused || opens != nil || isFull() ? 0 : waiting.count
         if let opens, !turnTimer.isSet { turnTimer.set(at: opens) { [weak self] in self?.drain() } }
         if waiting.isEmpty, mostWaiting > 0 {
             if mostWaiting >= Self.backlog { pool.returnMemorySoon() }
@@ -149,21 +165,33 @@ final class ChannelQueue {
         update()
     }
 
-    /// The provider has had too many pushes.
-    func slow() {
-        throttle.slowed(now: loop.now)
+    private func noteAnswers(_ count: Int, _ fastest: Int64) {
+        throttle.answered(count, now: loop.now)
+        let hasChanged = streams.answered(count, after: fastest, underWay: pool.inFlightCount, now: loop.now)
+        guard hasChanged || isDirect && !throttle.isFree else { return }
         isDirect = false
         turnTimer.cancel()
         update()
     }
 
+    /// The provider did not take a push; `isQuota`: it had too many of them.
+    func noteRefusal(isQuota: Bool) { throttle.refused(isQuota: isQuota) }
+
     /// Keeps a push whose turn had come until `resume()`, and all that come after it.
     func park(_ job: PushJob) {
         isPaused = true
         isDirect = false
-        waiting.putBack(Entry(job: job, deadline: job.deadline), PushPriority(of: job.content.event))
+        waiting.putBack(
+            Entry(job: job, deadline: job.deadline), PushPriority(of: job.content.event),
+            askedAt: job.startedAt / 1000, deadline: job.deadline)
         mostWaiting = max(mostWaiting, waiting.count)
         sweep(by: job.deadline)
+        update()
+    }
+
+    /// Nothing leaves until `resume()`.
+    func pause() {
+        isPaused = true
         update()
     }
 

@@ -130,6 +130,16 @@ extension PushJob {
         return now >= deadline ? .deadlinePassed : nil
     }
 
+    /// Goes on after an attempt that has no answer; with `isRepeatable` where a second copy does no harm.
+    func conclude(
+        _ result: HTTPResult, isRepeatable: Bool? = nil, on channel: any ProviderChannel, _ loop: Loop
+    ) {
+        var isRepeatable = isRepeatable ?? self.isRepeatable
+        // It has waited there behind our own pushes, and would stand behind more of them.
+        if case .unanswered = result, channel.queue.isBounded { isRepeatable = false }
+        conclude(result.verdict(isRepeatable: isRepeatable), status: 0, on: channel, loop)
+    }
+
     /// Goes on as the verdict of an attempt says: ends here, or back to the channel now or later.
     func conclude(_ verdict: Verdict, status: Int, on channel: any ProviderChannel, _ loop: Loop) {
         if verdict.next == .finish { return finish(verdict, status: status, on: channel) }
@@ -137,7 +147,8 @@ extension PushJob {
         if delivery?.hasEnded == true { return finish(.engineEnds, status: 0) }
         switch verdict.next {
         case .hold(let pause): channel.queue.hold(pause)
-        case .slow: channel.queue.slow()
+        case .slow: channel.queue.noteRefusal(isQuota: true)
+        case .retry where status == 429 || status == 503: channel.queue.noteRefusal(isQuota: false)
         case .finish, .retry, .renewCredential: break
         }
         let step = RetryPolicy().step(
@@ -180,7 +191,7 @@ extension HTTPResult {
     func verdict(isRepeatable: Bool) -> Verdict {
         switch self {
         case .answered(let response, _): Verdict(.unavailable, reason: "HTTP \(response.status)")
-        case .lost(let text):
+        case .lost(let text), .unanswered(let text):
             Verdict(.unavailable, reason: text, next: isRepeatable ? .retry(after: Self.pause) : .finish)
         case .unreachable(let text): Verdict(.unavailable, reason: text, next: .retry(after: Self.pause))
         case .notAdmitted(let text): Verdict(.misconfigured, reason: text)

@@ -8,6 +8,10 @@ struct FaultBook: Sendable {
     private var handshakeMatches: [Int]
     private var firings: [Int]
     private var handshakeFirings: [Int]
+    /// Requests of this second, for rules that count so.
+    private var seconds: [(second: Int64, count: Int)]
+    /// Microseconds at which the last answer leaves, for rules that give them in turn.
+    private var lastTurns: [Int64]
     /// How often rules fitted on one connection, for rules that count so.
     typealias ConnectionMatches = [Int: Int]
 
@@ -19,6 +23,8 @@ struct FaultBook: Sendable {
         firings = requestMatches
         handshakeMatches = Array(repeating: 0, count: handshakeRules.count)
         handshakeFirings = handshakeMatches
+        seconds = Array(repeating: (0, 0), count: requestRules.count)
+        lastTurns = Array(repeating: 0, count: requestRules.count)
     }
 
     /// Some rule wants to know the token, which may have to be dug out of a body.
@@ -27,14 +33,15 @@ struct FaultBook: Sendable {
     /// No rule is for requests, so requests need not be looked at.
     var isEmpty: Bool { requestRules.isEmpty }
 
-    /// The first rule that is due for a request.
+    /// The first rule that is due for a request at `now` (milliseconds), with the delay that it has then.
     mutating func rule(
-        provider: ProviderName, token: ArraySlice<UInt8>, connection: Int, matches: inout ConnectionMatches
+        provider: ProviderName, token: ArraySlice<UInt8>, connection: Int, matches: inout ConnectionMatches, now: Int64
     ) -> FaultRule? {
         for (index, rule) in requestRules.enumerated() {
             guard rule.provider == nil || rule.provider == provider, rule.connection.map({ $0 == connection }) ?? true,
                 rule.token?.matches(token) ?? true
             else { continue }
+            if let excess = rule.excess, !isAbove(excess, index, now) { continue }
             requestMatches[index] &+= 1
             var seen = requestMatches[index]
             if rule.isPerConnection {
@@ -43,9 +50,22 @@ struct FaultBook: Sendable {
             }
             guard Self.isDue(rule, seen: seen, fired: firings[index]) else { continue }
             firings[index] &+= 1
-            return rule
+            return rule.pace.map { inTurn(rule, $0, index, now) } ?? rule
         }
         return nil
+    }
+
+    private mutating func isAbove(_ most: Int, _ index: Int, _ now: Int64) -> Bool {
+        let second = now / 1000
+        seconds[index] = seconds[index].second == second ? (second, seconds[index].count &+ 1) : (second, 1)
+        return seconds[index].count > most
+    }
+
+    private mutating func inTurn(_ rule: FaultRule, _ pace: Int, _ index: Int, _ now: Int64) -> FaultRule {
+        lastTurns[index] = max(lastTurns[index], now * 1000) + 1_000_000 / Int64(pace)
+        var delayed = rule
+        delayed.delay += (lastTurns[index] + 999) / 1000 - now
+        return delayed
     }
 
     /// What happens to a new connection's handshake.

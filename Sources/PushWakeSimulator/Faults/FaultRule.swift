@@ -68,10 +68,14 @@ struct FaultRule: Equatable, Sendable {
     var count = Int.max
     var probability = 1.0
     var isPerConnection = false
+    /// Only requests beyond so many in a second.
+    var excess: Int?
     // What happens.
     var answer: Answer?
     var headers: [ProviderAnswer.Header] = []
     var delay: Int64 = 0
+    /// Answers leave in turn, so many a second.
+    var pace: Int?
     var isUnanswered = false
     /// An unanswered push counts as delivered.
     var countsAsAccepted = false
@@ -95,9 +99,11 @@ extension FaultRule {
         count = try reader.number("count").map { Int($0) } ?? .max
         probability = try reader.share("probability") ?? 1
         isPerConnection = try reader.flag("per_connection") ?? false
+        excess = try reader.number("above_per_second").map { Int($0) }
         handshake = try reader.choice("tls", Handshake.self)
         // A handshake comes before any request, so that it knows of none.
-        if handshake != nil, provider != nil || token != nil || isPerConnection || reader.hasOther(than: []) {
+        let isOfRequests = provider != nil || token != nil || isPerConnection || excess != nil
+        if handshake != nil, isOfRequests || reader.hasOther(than: []) {
             throw FaultScript.Mistake("\(place).tls goes with connection, after, every, count and probability only")
         }
         try readAnswer(&reader, at: place)
@@ -114,6 +120,8 @@ extension FaultRule {
 
     private mutating func readAnswer(_ reader: inout ScriptReader, at place: String) throws(FaultScript.Mistake) {
         delay = try reader.number("delay_ms") ?? 0
+        pace = try reader.number("answers_per_second").map { Int($0) }
+        if pace == 0 { throw reader.wrong("answers_per_second", "1 or more") }
         isUnanswered = try reader.flag("no_answer") ?? false
         countsAsAccepted = try reader.flag("accept") ?? false
         let status = try reader.number("status")

@@ -94,7 +94,7 @@ struct ProviderRouter {
         let token = faults.needsToken ? token(of: request, provider: provider) : []
         guard
             let rule = faults.rule(
-                provider: provider, token: token, connection: memory.number, matches: &memory.ruleMatches)
+                provider: provider, token: token, connection: memory.number, matches: &memory.ruleMatches, now: now)
         else {
             return Reaction(
                 answer: validate(request, provider: provider, session: &memory.apns, now: now), provider: provider)

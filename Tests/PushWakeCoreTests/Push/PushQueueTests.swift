@@ -4,9 +4,9 @@ import PushWakeCore
 import Testing
 
 @Suite struct `Push queue` {
-    private func drain(_ queue: inout PushQueue<Int>) -> [Int] {
+    private func drain(_ queue: inout PushQueue<Int>, now: Int64 = 0) -> [Int] {
         var out: [Int] = []
-        while let element = queue.popFirst() { out.append(element) }
+        while let element = queue.popNext(now: now) { out.append(element) }
         return out
     }
 
@@ -78,23 +78,86 @@ import Testing
         expectEqual(drain(&queue), [3])
     }
 
-    @Test func `gives a turn back`() {
+    @Test(arguments: PushPriority.allCases) func `gives a turn back`(priority: PushPriority) {
         var queue = PushQueue<Int>(capacity: 2)
-        for element in 1...2 { _ = queue.append(element, .call) }
-        let first = queue.popFirst() ?? 0
-        _ = queue.append(3, .call)
-        queue.putBack(first, .call)
+        for element in 1...2 { _ = queue.append(element, priority, at: Int64(element)) }
+        let first = queue.popNext() ?? 0
+        _ = queue.append(3, priority, at: 3)
+        queue.putBack(first, priority, at: 1)
         expectEqual(queue.count, 3)
         expectEqual(drain(&queue), [1, 2, 3])
-        for element in 0..<40 { queue.putBack(element, .refresh) }
-        expectEqual(drain(&queue), Array((0..<40).reversed()))
+        for element in (0..<40).reversed() { queue.putBack(element, priority, at: Int64(element)) }
+        expectEqual(drain(&queue), Array(0..<40))
+    }
+
+    @Test func `gives the call first whose time is over soonest`() {
+        var queue = PushQueue<Int>(capacity: 10)
+        _ = queue.append(1, .call, at: 0)
+        _ = queue.append(2, .call, at: 100, for: 60_000)
+        _ = queue.append(3, .call, at: 200, for: 1000)
+        _ = queue.append(4, .call, at: 300, for: 2900)
+        _ = queue.append(5, .message, at: 0, for: 500)
+        expectEqual(drain(&queue, now: 300), [3, 1, 2, 4, 5])
+    }
+
+    @Test func `gives the newest call first once one has waited for longer than its caller is patient`() {
+        var queue = PushQueue<Int>(capacity: 10)
+        let patience = PushQueue<Int>.patience
+        for element in 1...4 { _ = queue.append(element, .call, at: Int64(element) * 1000) }
+        _ = queue.append(9, .message, at: 0)
+        _ = queue.append(10, .message, at: 1)
+        #expect(!queue.isLate(now: patience + 1000))
+        #expect(queue.isLate(now: patience + 1001))
+        expectEqual(queue.popNext(now: patience + 1000), 1)
+        expectEqual(queue.popNext(now: patience + 2001), 4)
+        expectEqual(queue.popNext(now: patience + 2001), 3)
+        // As soon as nobody has waited for so long, in order again; texts are in order all the time.
+        _ = queue.removeAll { $0 == 2 }
+        for element in 5...6 { _ = queue.append(element, .call, at: patience + 2000 + Int64(element)) }
+        expectEqual(drain(&queue, now: patience + 2010), [5, 6, 9, 10])
+    }
+
+    @Test func `gives calls that were tried after those that were not, while their callers wait`() {
+        var queue = PushQueue<Int>(capacity: 10)
+        let patience = PushQueue<Int>.patience
+        _ = queue.append(1, .call, at: 10)
+        _ = queue.append(2, .call, askedAt: 0, deadline: 30_000, isBack: true, now: 20)
+        _ = queue.append(3, .call, at: 30)
+        _ = queue.append(4, .message, at: 10)
+        _ = queue.append(5, .message, askedAt: 0, deadline: 30_000, isBack: true, now: 20)
+        expectEqual(drain(&queue, now: 30), [1, 2, 3, 5, 4])
+        _ = queue.append(6, .call, at: patience)
+        _ = queue.append(7, .call, askedAt: 0, deadline: 30_000, isBack: true, now: patience + 1)
+        expectEqual(drain(&queue, now: patience + 1), [6, 7])
+    }
+
+    @Test func `lets the call go that has waited for too long when it is full`() {
+        var queue = PushQueue<Int>(capacity: 2)
+        for element in 1...2 { _ = queue.append(element, .call, at: Int64(element)) }
+        guard case .refused = queue.append(3, .call, at: 100) else {
+            Issue.record("nobody has waited for long")
+            return
+        }
+        #expect(!queue.admits(.call, beside: 0))
+        let late = PushQueue<Int>.patience + 2
+        #expect(queue.admits(.call, now: late) && !queue.admits(.message, now: late))
+        guard case .displaced(1) = queue.append(4, .call, at: late) else {
+            Issue.record("the first should go")
+            return
+        }
+        guard case .refused = queue.append(5, .message, at: late) else {
+            Issue.record("a text is less urgent")
+            return
+        }
+        expectEqual(queue.count, 2)
+        expectEqual(queue.elements, [2, 4])
     }
 
     @Test func `takes out what matches and keeps the order of the rest`() {
         var queue = PushQueue<Int>(capacity: 1000)
         // Wrapped around, as it is after a while.
         for element in 0..<12 { _ = queue.append(element, .call) }
-        for _ in 0..<10 { _ = queue.popFirst() }
+        for _ in 0..<10 { _ = queue.popNext() }
         for element in 12..<22 { _ = queue.append(element, .call) }
         _ = queue.append(30, .refresh)
         _ = queue.append(31, .message)
@@ -111,11 +174,30 @@ import Testing
         for element in 0..<20_000 {
             _ = queue.append(element, .call)
             if element % 3 == 0 {
-                expectEqual(queue.popFirst(), expected)
+                expectEqual(queue.popNext(), expected)
                 expected += 1
             }
         }
         expectEqual(drain(&queue), Array(expected..<20_000))
         #expect(queue.isEmpty)
+    }
+}
+
+extension PushQueue<Int> {
+    /// One that was asked for at `now` and is of use for so many milliseconds.
+    fileprivate mutating func append(
+        _ element: Int, _ priority: Priority, beside others: Int = 0, at now: Int64 = 0, for life: Int64 = 30_000
+    ) -> Admission {
+        append(element, priority, askedAt: now, deadline: now + life, beside: others, now: now)
+    }
+
+    fileprivate mutating func putBack(_ element: Int, _ priority: Priority, at now: Int64 = 0) {
+        putBack(element, priority, askedAt: now, deadline: now + 30_000)
+    }
+
+    fileprivate mutating func popNext() -> Int? { popNext(now: 0) }
+
+    fileprivate func admits(_ priority: Priority, beside others: Int) -> Bool {
+        admits(priority, beside: others, now: 0)
     }
 }

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: MIT
 
-/// Sends fewer pushes a second when a provider has had too many and does not say until when.
+/// Sends no more pushes a second than a provider takes, when it refuses many and does not say until when.
 ///
-///     free --slowed()--> half the rate --+ a sixty-fourth of the first rate each second--> free, a minute after the last word
-///                            ^           |
-///                            +-slowed()--+   half again, once a second
+///     free --a second with many refusals--> as many as it took --+ a sixty-fourth of the first rate each second--> free, a minute
+///      ^                                          ^    |                                          after the last such second
+///      +--refused as many of fewer: not for       +----+ a second with many refusals
+///         their number, and let be for a while
 ///
 /// A quota that is used up leaves no time to wait for it in silence: who rings does so for less than a minute, and calls
-/// go first. All times in milliseconds.
+/// go first. A provider that is out of order refuses as well, however little it is asked; to ask less of it helps nobody. So
+/// a 503 counts only while it becomes rarer when less is asked, a word about the quota always. All times in milliseconds.
 public struct Pace: Equatable, Sendable {
-    /// Without a word for so long all is forgotten.
+    /// Without many refusals for so long all is forgotten.
     public static let memory: Int64 = 60_000
-    /// Words that come within this time are of one wave.
-    private static let wave: Int64 = 1000
+    /// Refusals that do not depend on the rate are let be for so long.
+    public static let indifference: Int64 = 30_000
+    /// Answers are counted for so long.
+    private static let window: Int64 = 1000
+    /// So many refusals of a window, and this part of its answers in hundredths, are many: in order to begin, and to go on.
+    private static let (fewest, manyToBegin, manyToGoOn): (Int64, Int64, Int64) = (8, 50, 12)
     /// Pushes are counted in thousandths.
     private static let one: Int64 = 1000
     private static let highest: Int64 = 1_000_000 * one
@@ -22,13 +28,18 @@ public struct Pace: Equatable, Sendable {
     /// What it was when the provider first said so.
     private var first: Int64 = 0
     private var cutAt: Int64 = 0
+    /// How many of a hundred answers were refusals when it was cut.
+    private var shareAtCut: Int64 = 0
+    private var ignoresUntil = Int64.min
     /// Thousandths of a push that may go now.
     private var credit: Int64 = 0
     private var creditAt: Int64 = 0
-    // What has gone in this second and in the one before.
-    private var second: Int64 = 0
-    private var count: Int64 = 0
-    private var before: Int64 = 0
+    // Of this window.
+    private var start: Int64 = 0
+    private var sent: Int64 = 0
+    private var answers: Int64 = 0
+    private var refusals: Int64 = 0
+    private var isQuota = false
 
     public init() {}
 
@@ -38,19 +49,20 @@ public struct Pace: Equatable, Sendable {
     /// A push has gone out.
     public mutating func noteSent(now: Int64) {
         turn(now)
-        count += 1
+        sent += 1
         if rate != nil { credit -= Self.one }
     }
 
-    /// The provider has had too many.
-    public mutating func slowed(now: Int64) {
-        if rate != nil, now &- cutAt < Self.wave { return }
+    /// So many answers have come, refusals among them.
+    public mutating func answered(_ count: Int, now: Int64) {
         turn(now)
-        let sent = min(max(before, count), 1_000_000) * Self.one
-        if rate == nil { first = max(sent, Self.one) }
-        let lowest = max(first / 64, Self.one)
-        rate = max(min(rate ?? first, max(sent, Self.one)) / 2, lowest)
-        (cutAt, credit, creditAt) = (now, 0, now)
+        answers = min(answers + Int64(min(max(count, 0), 1 << 20)), 1 << 32)
+    }
+
+    /// One of the answers was a refusal that may be for the number of pushes; `isQuota`: the provider has said that it is.
+    public mutating func refused(isQuota: Bool) {
+        refusals += 1
+        if isQuota { self.isQuota = true }
     }
 
     /// Whether one more push may go.
@@ -85,9 +97,32 @@ public struct Pace: Equatable, Sendable {
         creditAt = now
     }
 
+    /// Ends a window, and draws the consequence of its answers.
     private mutating func turn(_ now: Int64) {
-        let age = now &- second
-        guard age >= 1000 || age < 0 else { return }
-        (before, count, second) = (age < 2000 && age >= 0 ? count : 0, 0, now)
+        let length = now &- start
+        guard length >= Self.window || length < 0 else { return }
+        // What came late in a window that nobody ended says nothing of a second.
+        if length >= 0, length < 2 * Self.window, answers > 0 { conclude(length, now) }
+        (start, sent, answers, refusals, isQuota) = (now, 0, 0, 0, false)
+    }
+
+    private mutating func conclude(_ length: Int64, _ now: Int64) {
+        let share = refusals * 100 / answers
+        let isMany = refusals >= Self.fewest && share >= (rate == nil ? Self.manyToBegin : Self.manyToGoOn)
+        guard isQuota || isMany && now >= ignoresUntil else { return }
+        if rate != nil {
+            // In the first window came answers to what was sent before the cut; the second one shows what it was good for.
+            let age = now &- cutAt
+            guard age >= 2 * Self.window else { return }
+            if !isQuota, age < 3 * Self.window, share * 4 >= shareAtCut * 3 {
+                (rate, ignoresUntil) = (nil, now &+ Self.indifference)
+                return
+            }
+        } else {
+            first = max(min(sent, 1_000_000) * Self.one * 1000 / length, Self.one)
+        }
+        let taken = min(max(answers - refusals, 0), 1_000_000) * Self.one * 1000 / length
+        rate = max(taken, first / 64, Self.one)
+        (cutAt, shareAtCut, credit, creditAt) = (now, share, 0, now)
     }
 }

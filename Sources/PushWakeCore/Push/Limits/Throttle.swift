@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// Stops sending when a provider says for how long, and comes back slowly; sends less where it does not (`Pace`) (Firebase, "Best practices when sending FCM
-/// messages at scale": wait as told or a minute, double it, then ramp up over a minute).
+/// Stops sending when a provider says for how long, and comes back slowly; sends less where it does not (`Pace`) (Firebase,
+/// "Best practices when sending FCM messages at scale": wait as told or a minute, double it, then ramp up over a minute).
 ///
 ///     free --held()--> holding --time--> ramping --60 s--> free
 ///                         ^                 |
@@ -45,8 +45,11 @@ public struct Throttle: Equatable, Sendable {
         sent = 0
     }
 
-    /// The provider has had too many pushes and did not say until when it wants none.
-    public mutating func slowed(now: Int64) { pace.slowed(now: now) }
+    /// As `Pace` counts them.
+    public mutating func answered(_ count: Int, now: Int64) { pace.answered(count, now: now) }
+
+    /// The provider did not take a push and did not say until when it wants none. `isQuota`: it has said that it had too many.
+    public mutating func refused(isQuota: Bool) { pace.refused(isQuota: isQuota) }
 
     private static func sum(_ now: Int64, _ pause: Int64) -> Int64 {
         let (sum, overflow) = now.addingReportingOverflow(pause)

@@ -68,7 +68,7 @@ final class APNsChannel: ProviderChannel {
 
     func ended(_ job: PushJob, _ result: HTTPResult) {
         guard case .answered(let response, let connection) = result else {
-            return job.conclude(result.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
+            return job.conclude(result, on: self, loop)
         }
         pool.noteAnswer()
         // The body of a success is empty, so the common case parses nothing.

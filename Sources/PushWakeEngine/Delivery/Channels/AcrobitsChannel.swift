@@ -25,7 +25,7 @@ final class AcrobitsChannel: ProviderChannel {
 
     func ended(_ job: PushJob, _ result: HTTPResult) {
         guard case .answered(let response, _) = result else {
-            return job.conclude(result.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
+            return job.conclude(result, on: self, loop)
         }
         pool.noteAnswer()
         // HTTP says 200 whatever happened: the body is read every time.

@@ -28,7 +28,7 @@ final class FlexiAPIChannel: ProviderChannel {
 
     func ended(_ job: PushJob, _ result: HTTPResult) {
         guard case .answered(let response, _) = result else {
-            return job.conclude(result.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
+            return job.conclude(result, on: self, loop)
         }
         pool.noteAnswer()
         let body = response.status / 100 == 2 ? nil : (try? JSONParser.parse(response.body))

@@ -46,7 +46,7 @@ final class HarmonyOSChannel: ProviderChannel {
 
     func ended(_ job: PushJob, _ result: HTTPResult) {
         guard case .answered(let response, _) = result else {
-            return job.conclude(result.verdict(isRepeatable: job.isRepeatable), status: 0, on: self, loop)
+            return job.conclude(result, on: self, loop)
         }
         pool.noteAnswer()
         // HTTP may say 200 whatever happened: the body is read every time.

@@ -30,7 +30,7 @@ final class WebhookChannel: ProviderChannel {
     func ended(_ job: PushJob, _ result: HTTPResult) {
         let isRepeatable = setup.isIdempotent || job.isRepeatable
         guard case .answered(let response, _) = result else {
-            return job.conclude(result.verdict(isRepeatable: isRepeatable), status: 0, on: self, loop)
+            return job.conclude(result, isRepeatable: isRepeatable, on: self, loop)
         }
         pool.noteAnswer()
         var verdict = WebhookResponse.verdict(response, setup.answers, now: loop.wallSeconds)

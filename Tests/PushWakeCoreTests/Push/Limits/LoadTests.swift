@@ -152,6 +152,7 @@ import Testing
     private func day(_ refused: (inout Throttle, Int64) -> Int64) -> (calls: Double, all: Double) {
         struct Job {
             let isCall: Bool
+            let askedAt: Int64
             let deadline: Int64
             var attempts = 0
         }
@@ -164,16 +165,18 @@ import Testing
             if now % 50 == 0 {
                 let isCall = now % 500 == 0
                 asked += isCall ? 1 : 0
-                _ = queue.append(
-                    Job(isCall: isCall, deadline: now + (isCall ? 40_000 : 300_000)), isCall ? .call : .message)
+                pausing.append(
+                    (now, Job(isCall: isCall, askedAt: now, deadline: now + (isCall ? 40_000 : 300_000))))
             }
-            for entry in pausing where entry.at <= now {
-                _ = queue.append(entry.job, entry.job.isCall ? .call : .message)
+            for (at, job) in pausing where at <= now {
+                _ = queue.append(
+                    job, job.isCall ? .call : .message, askedAt: job.askedAt, deadline: job.deadline, now: now)
             }
             pausing.removeAll { $0.at <= now }
-            while throttle.admits(now: now), var job = queue.popFirst() {
+            while throttle.admits(now: now), var job = queue.popNext(now: now) {
                 guard job.deadline > now else { continue }
                 throttle.noteSent(now: now)
+                throttle.answered(1, now: now)
                 if quota > 0 {
                     quota -= 1
                     all += 1
@@ -190,7 +193,7 @@ import Testing
 
     @Test func `lets calls through where a quota is used up`() {
         let slowed = day { throttle, now in
-            throttle.slowed(now: now)
+            throttle.refused(isQuota: true)
             return 2000
         }
         #expect(slowed.calls > 0.95)
@@ -202,23 +205,55 @@ import Testing
         #expect(held.calls < 0.8)
     }
 
-    @Test func `halves its rate once for a wave and is free again after a minute`() {
+    /// Pushes for a second, of which the provider takes so many.
+    private func second(_ throttle: inout Throttle, from start: Int64, sends: Int, takes: Int, isQuota: Bool = true) {
+        for index in 0..<sends {
+            let now = start + Int64(index * 1000 / sends)
+            throttle.noteSent(now: now)
+            throttle.answered(1, now: now)
+            if index >= takes { throttle.refused(isQuota: isQuota) }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `sends as many as were taken, and is free again after a minute`(isQuota: Bool) {
         var throttle = Throttle()
-        for now in stride(from: Int64(0), to: 5000, by: 10) { throttle.noteSent(now: now) }
-        for now: Int64 in [5000, 5010, 5020] { throttle.slowed(now: now) }
-        #expect((48...55).contains(send(&throttle, from: 5020, to: 6020)))
-        throttle.slowed(now: 6020)
-        #expect((20...30).contains(send(&throttle, from: 6020, to: 7020)))
-        #expect(!throttle.isFree && throttle.heldUntil(now: 7020) == nil)
+        second(&throttle, from: 5000, sends: 200, takes: 90, isQuota: isQuota)
+        #expect(throttle.isFree)
+        throttle.answered(0, now: 6000)
+        #expect(!throttle.isFree && throttle.heldUntil(now: 6000) == nil)
+        #expect((80...105).contains(send(&throttle, from: 6000, to: 7000)))
         expectEqual(throttle.admits(now: 66_020), true)
         #expect(throttle.isFree)
     }
 
-    @Test func `names a time to come back only while no push may go`() {
+    @Test func `sends fewer for no refusals that are few, or that do not become fewer`() {
         var throttle = Throttle()
-        throttle.noteSent(now: 0)
-        throttle.slowed(now: 0)
-        for now in stride(from: Int64(0), through: 61_000, by: 50) {
+        for start in stride(from: Int64(0), to: 10_000, by: 1000) {
+            second(&throttle, from: start, sends: 200, takes: 160, isQuota: false)
+        }
+        #expect(throttle.isFree)
+        for start in stride(from: Int64(10_000), to: 40_000, by: 1000) {
+            second(&throttle, from: start, sends: 200, takes: 20, isQuota: false)
+        }
+        #expect(throttle.isFree)
+    }
+
+    /// One push that was refused.
+    private var slowed: Throttle {
+        var throttle = Throttle()
+        for now: Int64 in [0, 1000, 2000] {
+            throttle.noteSent(now: now)
+            throttle.answered(1, now: now)
+            throttle.refused(isQuota: true)
+        }
+        return throttle
+    }
+
+    @Test func `names a time to come back only while no push may go`() {
+        var throttle = slowed
+        #expect(!throttle.isFree)
+        for now in stride(from: Int64(2000), through: 63_000, by: 50) {
             let opens = throttle.opens(now: now)
             let isAdmitted = throttle.admits(now: now)
             if let opens { #expect(opens > now || isAdmitted) }
@@ -227,11 +262,9 @@ import Testing
     }
 
     @Test func `names no time that is over while nobody asks whether a push may go`() {
-        var throttle = Throttle()
-        throttle.noteSent(now: 0)
-        throttle.slowed(now: 0)
-        #expect(throttle.opens(now: 0) == 1000)
-        for now: Int64 in [1000, 5000, 100_000] { #expect(throttle.opens(now: now) == nil) }
+        let throttle = slowed
+        #expect(throttle.opens(now: 2000).map { $0 > 2000 && $0 <= 3000 } == true)
+        for now: Int64 in [4000, 8000, 100_000] { #expect(throttle.opens(now: now) == nil) }
     }
 
     @Test(arguments: [Int64.min, -1, 0, .max]) func `survives any pause`(pause: Int64) {
