@@ -27,7 +27,7 @@ SETUP    := scripts/make/setup.sh $(if $(PREBUILT),--prebuilt)
 .PHONY: help setup setup-test build build-swift build-kamailio build-asterisk build-tests deb tarball repository release test-packages \
     demo test test-unit test-sockets setup-demo test-abi test-arm64 test-e2e e2e-together e2e-alone suites-alone test-kamailio \
     kamailio-trixie kamailio-sid stores-trixie test-phones test-asterisk asterisk-together asterisk-alone test-docs demo-asterisk \
-    demo-gateway demo-nodes docs install install-common uninstall bench proof load function-order fuzz format lint clean
+    demo-gateway demo-nodes docs install install-common uninstall bench proof load endure function-order fuzz format lint clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -258,13 +258,14 @@ install-common: ## library, program, manuals and completions alone
 uninstall: ## remove what install copied
 	@$(INSTALL) uninstall
 
-bench: build ## CPU per push against a bare nghttp2 client and others, per woken call against tsilo; what an open page costs; pushes through random faults
+bench: build ## CPU per push against a bare nghttp2 client and others, per woken call against tsilo; what an open page costs; provider overload; pushes through random faults
 	@scripts/make/setup.sh --bench
 	@$(MAKE) --no-print-directory -C Benchmarks
 	$(PYTHON) scripts/bench/bench.py
 	$(PYTHON) scripts/bench/bench_calls.py
 	$(PYTHON) scripts/bench/bench_nodes.py
 	$(PYTHON) scripts/bench/bench_page.py
+	$(PYTHON) scripts/bench/bench_overload.py
 	@$(MAKE) --no-print-directory proof
 
 # With test tools alone: a million through all faults of the simulator, 200,000 through those of a server on Python's h2.
@@ -278,6 +279,11 @@ load: build ## proof under load: 300 calls/s at one node and at two, races of CA
 	@$(MAKE) --no-print-directory -C Benchmarks
 	$(PYTHON) scripts/load/load_calls.py
 	@$(MAKE) --no-print-directory proof
+
+endure: build ## half an hour of calls while engine, provider, disk, clock and log fail in turn: nothing lost, nothing doubled, memory flat
+	@scripts/make/setup.sh --bench
+	@$(MAKE) --no-print-directory -C Benchmarks
+	$(PYTHON) scripts/load/endure.py
 
 fuzz: setup ## a minute of libFuzzer for each target
 	@for target in register request template answer message upstream agi row image settings key http1 http2 listener; do Fuzz/run $$target 60 || exit 1; done

@@ -284,7 +284,8 @@ static void phone_receives(uint32_t index, const char *m, int64_t at, int port)
         if (c->phone == REGISTERING) c->phone = REGISTERED;
         if (c->registered++ == 0 && with.awake) send_invite(index, 0);
     } else if (status == 0 && is(method, "INVITE")) {
-        phone_is_called(index, m, at, port);
+        /* A phone that sleeps hears nothing, wherever the server sends it. */
+        if (c->phone != AWAY || with.registered) phone_is_called(index, m, at, port);
     } else if (status == 0 && is(method, "CANCEL")) {
         phone_says(m, 200, "OK", port);
         if (c->phone == RINGING) send_final(index, REFUSED, 0);

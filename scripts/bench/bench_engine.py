@@ -8,28 +8,20 @@ import random
 import socket
 import ssl
 import statistics
-import struct
 import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
-REGISTER, SEND, QUERY, REPLY = 1, 5, 6, 64
-AOR, CALL_ID, CSEQ, GRANTED, HEADER_NAME, HEADER_VALUE, EVENT, FROM_URI, FROM_DISPLAY, WAITS = 1, 2, 3, 4, 5, 6, 7, 9, 10, 48
-CALL = 0
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "Tests/e2e"))
+from engine_client import (  # noqa: E402
+    AOR, CALL, CALL_ID, CSEQ, EVENT, FROM_DISPLAY, FROM_URI, GRANTED, HEADER_NAME, HEADER_VALUE, REGISTER, REPLY, SEND, WAITS, message)
+
 WINDOW = 100
 BLOCK = 20_000
 # The same phones are called again and again.
 NO_LIMITS = {"device_pushes": 0, "caller_pushes": 0, "aor_pushes": 0}
-
-
-def message(kind, number, *fields):
-    """One message of Sources/PushWakeClient/Protocol/EngineProtocol.swift."""
-    parts = [struct.pack("<BBI", 1, kind, number)]
-    for tag, value in fields:
-        data = struct.pack("<q", value) if isinstance(value, int) else value.encode()
-        parts += [struct.pack("<BI", tag, len(data)), data]
-    return b"".join(parts)
 
 
 class Engine:

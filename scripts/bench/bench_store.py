@@ -20,7 +20,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests" / "e2e"))
 
-from bench_engine import AOR, CALL_ID, CSEQ, GRANTED, HEADER_NAME, HEADER_VALUE, REPLY, Engine, message  # noqa: E402
+from bench_engine import Engine  # noqa: E402
+from engine_client import AOR, CALL_ID, CSEQ, GRANTED, HEADER_NAME, HEADER_VALUE, REPLY, message  # noqa: E402
 from peers.valkey import Cluster, Valkey  # noqa: E402
 from servers import PUSHWAKE, Simulator, wait_until  # noqa: E402
 

@@ -43,18 +43,18 @@ class Stand:
 class CallServer:
     """One of the ways to reach a phone: Kamailio, its engine if it has one, and the provider's stand-in. With `store`,
     the address of a Valkey, it is a node that shares its bindings; `tell` is the port where the load generator hears of
-    pushes."""
+    pushes. With `engine`, which is called with all settings, the engine is not Kamailio's own."""
 
     def __init__(self, directory, way, keys, shared_memory=512, program=("kamailio",), arguments=(), store=None, tell=None,
-                 **settings):
+                 engine=None, **settings):
         self.way, self.tell, self.phone, self.other = way, tell or free_port(), None, None
         self.provider = None
         files = keys.directory / "files"
         if way == "TSILO":
             self.provider = Stand(BENCH / "gateway", "--tell", self.tell)
         elif way in ("DIRECT", "PUSHWAKE"):
-            self.provider = Stand(BENCH / "sink", "--cert", files / "server.pem", "--key", files / "server.key",
-                                  "--tell", self.tell)
+            self.sink = [BENCH / "sink", "--cert", files / "server.pem", "--key", files / "server.key", "--tell", self.tell]
+            self.provider = Stand(*self.sink)
         if way == "PUSHWAKE":
             url = f"https://127.0.0.1:{self.provider.port}"
             settings |= {"apns_url": url, "apns_sandbox_url": url, "fcm_key": None, "fcm_url": None}
@@ -72,6 +72,9 @@ class CallServer:
         if store:
             # As engine_timeout of the tests: what follows from a store that is slow is not looked at here.
             self.kamailio.set_up(store=store, store_timeout=2000, node_uri=f"sip:127.0.0.1:{self.kamailio.port}")
+        if engine:
+            self.kamailio.set_up(engine_mode="external")
+            engine(self.kamailio.settings)
         try:
             self.kamailio.start()
             if way == "PUSHWAKE":
@@ -82,6 +85,13 @@ class CallServer:
             self.stop()
             sys.exit(f"{way}: Kamailio did not start: {reason}\n{self.kamailio.tail()}")
         self.engine = self.kamailio.engine_pid()
+
+    def restart_provider(self, pause):
+        """What stands for the provider dies, and is there again so many seconds later."""
+        self.provider.process.kill()
+        self.provider.process.wait()
+        time.sleep(pause)
+        self.provider = Stand(*self.sink, "--port", self.provider.port)
 
     @property
     def pids(self):
