@@ -7,26 +7,16 @@ import re
 import signal
 import socket
 import sqlite3
-import struct
 import subprocess
 import time
 
 import pytest
 
+from engine_client import QUERY, REGISTER, REPLY, message
 from phones import mpush_android
 from servers import PUSHWAKE, wait_until
 
-REGISTER, QUERY, REPLY = 1, 6, 64
 USERS = 10_000
-
-
-def message(kind, number, *fields):
-    """One message of Sources/PushWakeClient/Protocol/EngineProtocol.swift."""
-    parts = [struct.pack("<BBI", 1, kind, number)]
-    for tag, value in fields:
-        data = struct.pack("<q", value) if isinstance(value, int) else value.encode()
-        parts += [struct.pack("<BI", tag, len(data)), data]
-    return b"".join(parts)
 
 
 def register(number, user, instance="", contact=""):
