@@ -53,7 +53,7 @@ struct SettingsCommand: ParsableCommand {
         case .proxy: "host:port"
         case .integer(let range): "\(range.lowerBound) to \(range.upperBound)\(unit)"
         case .flag: "0 or 1"
-        case .payloads: "`plain`, `mizutech`, `flexisip`, with exceptions"
+        case .payloads: "`auto`, `plain`, `mizutech`, `flexisip`, with exceptions"
         case .methods: WakingMethods.known.map { "`\($0)`" }.joined(separator: ", ")
         case .store: "`sqlite`, `memory` or a server's address"
         case .nodeURI: "SIP URI"

@@ -38,6 +38,29 @@ import Testing
         #expect(answer(body + kind + "}}}").status == 200)
     }
 
+    @Test(arguments: [
+        (#""apns-push-type":"voip""#, "DeviceTokenNotForTopic"),
+        (#""apns-push-type":"voip","apns-topic":"com.example.phone.voip""#, "DeviceTokenNotForTopic"),
+        (#""apns-topic":"com.example.phone.voip""#, "DeviceTokenNotForTopic"),
+        (#""apns-push-type":"ring""#, "InvalidPushType"), (#""apns-priority":"7""#, "BadPriority"),
+        (#""apns-push-type":"background","apns-priority":"10""#, "BadPriority"),
+        (#""apns-expiration":"soon""#, "BadExpirationDate"), (#""apns-collapse-id":"""#, "BadCollapseId"),
+    ])
+    func `passes on what Apple refuses`(headers: String, reason: String) {
+        let answer = answer(#"{"message":{"token":"a","apns":{"headers":{"# + headers + "}}}}")
+        #expect(answer.status == 400 && answer.push == nil)
+        let details = answer.json?["error"]?["details"]?.array ?? []
+        #expect(details.contains { $0["reason"] == .string(reason) && $0["statusCode"] == .integer(400) })
+    }
+
+    @Test(arguments: [
+        #""apns-push-type":"alert","apns-priority":"10","apns-expiration":"1700000045""#,
+        #""apns-push-type":"background","apns-priority":"5""#, #""apns-topic":"com.example.phone""#, "",
+    ])
+    func `takes headers that Apple takes`(headers: String) {
+        #expect(answer(#"{"message":{"token":"a","apns":{"headers":{"# + headers + "}}}}").status == 200)
+    }
+
     @Test func `counts no push that is only validated`() {
         let answer = answer(#"{"message":{"token":"a"},"validate_only":true}"#)
         #expect(answer.json?["name"]?.string == "projects/p/messages/fake_message_id")

@@ -349,6 +349,7 @@ int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, in
 		hold->legs[before] = leg;
 		hold->places[before] = place;
 		hold->runs[before] = pw_run_of(contact);
+		hold->sent_ms[before] = pw_now_ms();
 	}
 	added = append(t, contact, hold->keeps_uri);
 	show_legs(t, hidden, contact);

@@ -63,23 +63,44 @@ static void on_failed(tm_cell_t *t, pw_hold_t *hold, int branch)
 	pw.reply_unlock(t);
 }
 
-/* RFC 3261, 8.2.2.2: the phone has the request over another branch. While a leg is out that is no answer for the caller.
+/* The answer of this branch is kept from the caller while another one may still be answered; `waits`: also while phones are
+ * waited for that sleep.
  * ORDER: before tm stores the answer. */
-static int on_merged(tm_cell_t *t, pw_hold_t *hold, int branch)
+static int is_left_out(tm_cell_t *t, pw_hold_t *hold, int branch, int code, int waits)
 {
-	int b, is_merged = 0;
+	int b, is_left = 0;
 
 	pw.reply_lock(t);
-	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES && !is_merged; b++) {
-		is_merged = b != branch && !(hold->closed & (1u << b)) && t->uac[b].last_received < 200 && pw_leg_of(t, hold, b) > 0;
+	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES && !is_left; b++) {
+		is_left = b != branch && !(hold->closed & (1u << b)) && t->uac[b].last_received < 200
+				  && (pw_leg_of(t, hold, b) > 0 || (waits && (b != hold->blind || hold->held)));
 	}
-	is_merged = is_merged && pw_leg_of(t, hold, branch) > 0;
-	if(is_merged) {
+	is_left = is_left && pw_leg_of(t, hold, branch) > 0;
+	if(is_left) {
 		pw_leg_drop(t, hold, branch);
-		t->uac[branch].last_received = 482; /* tm takes what it gets for a retransmission */
+		t->uac[branch].last_received = (short)code; /* tm takes what it gets for a retransmission */
 	}
 	pw.reply_unlock(t);
-	return is_merged;
+	return is_left;
+}
+
+/* RFC 3261, 8.2.2.2: the phone has the request over another branch. While a leg is out that is no answer for the caller. */
+static int on_merged(tm_cell_t *t, pw_hold_t *hold, int branch)
+{
+	return is_left_out(t, hold, branch, 482, 0);
+}
+
+/* A phone's app has ended the call that a push had shown for too long, and declines its late INVITE before anybody could: that
+ * is the answer of this phone alone (CallMachine.isOfItsOwn). Where nobody else is waited for it goes on to the caller. */
+#define LATE_MS 15000
+#define QUICK_MS 500
+
+static int on_late_decline(tm_cell_t *t, pw_hold_t *hold, int branch)
+{
+	int64_t sent = hold->sent_ms[branch];
+
+	return sent != 0 && sent - hold->began_ms >= LATE_MS && pw_now_ms() - sent <= QUICK_MS
+		   && t->uac[branch].last_received <= 100 && is_left_out(t, hold, branch, 603, 1);
 }
 
 /* No flow to the phone (RFC 5626, 5.3.1), no connection, no answer, out of order: the proxy's own word, as the engine sees
@@ -153,6 +174,10 @@ static void on_reply(tm_cell_t *t, pw_hold_t *hold, sip_msg_t *reply, int code)
 		return;
 	}
 	if(on_unreached(t, hold, branch, code)) {
+		return;
+	}
+	if(code == 603 && on_late_decline(t, hold, branch)) {
+		pw_leg_report(hold, leg, code, 1);
 		return;
 	}
 	if(code >= 600 && (t->flags & T_DISABLE_6xx)) {

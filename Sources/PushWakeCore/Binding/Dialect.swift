@@ -14,9 +14,11 @@ public enum Dialect: UInt8, Sendable, CaseIterable {
     case pushToken = 5
     /// `AppId`, `DeviceToken`, `Selector`, reported over HTTP (Acrobits).
     case acrobitsTuple = 6
+    /// Nobody's: the token was given by hand, or by itself over HTTP.
+    case given = 7
 
     /// Phones that use it always say what their Apple tokens are for.
-    var namesService: Bool { self != .mpush && self != .pushToken }
+    var namesService: Bool { self != .mpush && self != .pushToken && self != .given }
 
     /// The name in logs and JSON.
     public var name: String {
@@ -27,6 +29,7 @@ public enum Dialect: UInt8, Sendable, CaseIterable {
         case .legacyLinphone: "linphone-legacy"
         case .pushToken: "push-token"
         case .acrobitsTuple: "acrobits"
+        case .given: "given"
         }
     }
 }
@@ -118,6 +121,12 @@ public enum PushParameterName: String, Sendable, CaseIterable {
         default: true
         }
     }
+
+    /// Attributes that only phones made for Flexisip send (liblinphone, `push-notification-config.cpp`).
+    static let flexisipsOwn: [PushParameterName] = [
+        .silent, .timeout, .callText, .messageText, .groupChatText, .waitingText, .callSound, .messageSound,
+        .repeatInterval, .missedText, .elsewhereText, .declinedText,
+    ]
 
     /// Says whether the value is a number of seconds.
     var isNumber: Bool { self == .timeout || self == .repeatInterval || self == .silent }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// Flexisip's extension of RFC 8599 for Apple: up to two tokens in one `pn-prid`, each with the service it
-/// is for, as `<token>:remote&<token>:voip`; and `apns.dev` for the sandbox.
+/// is for, as `<token>:remote&<token>:voip`; and `apns.dev` for the sandbox. A phone that has only one of them yet may leave
+/// the other half empty, as `<token>:voip&` (linphone-iphone, issue 853).
 enum Flexisip {
     /// The bindings of one Apple Contact, one per token, in the order given.
     static func bindings(
@@ -16,8 +17,9 @@ enum Flexisip {
                         dialect: .rfc8599, attributes: attributes), from: "pn-prid")
             ]
         }
-        let tokens = split(prid)
-        guard tokens.count == param.services.count else {
+        let (tokens, hasEmptyHalf) = split(prid)
+        let isPartial = hasEmptyHalf && !tokens.isEmpty && tokens.allSatisfy { $0.service != nil }
+        guard tokens.count == param.services.count || isPartial && tokens.count < param.services.count else {
             throw Problem(
                 .serviceMismatch, "pn-prid",
                 "holds \(tokens.count) token(s) where pn-param names \(param.services.count) service(s); send one token for each"
@@ -50,12 +52,17 @@ enum Flexisip {
     }
 
     /// Splits at `&`; a label is what follows the last `:` when it is a service.
-    private static func split(_ prid: String) -> [Token] {
+    private static func split(_ prid: String) -> (tokens: [Token], hasEmptyHalf: Bool) {
         let bytes = prid.utf8.span
         var tokens: [Token] = []
+        var hasEmptyHalf = false
         var cursor = Cursor(bytes)
         repeat {
             let part = cursor.skip(to: ASCII.ampersand)
+            guard !part.isEmpty else {
+                hasEmptyHalf = true
+                continue
+            }
             var colon = part.upperBound
             while colon > part.lowerBound, bytes[colon &- 1] != ASCII.colon { colon &-= 1 }
             if colon > part.lowerBound, let service = TokenUse(label: bytes.part(colon..<part.upperBound)) {
@@ -64,7 +71,7 @@ enum Flexisip {
                 tokens.append(Token(text: bytes.text(part), service: nil))
             }
         } while cursor.take(ASCII.ampersand) && tokens.count < SIPLimits.mostContacts
-        return tokens
+        return (tokens, hasEmptyHalf)
     }
 
     /// The service of each token: its label, or for the one without a label the service nobody else took.

@@ -9,6 +9,10 @@
 enum MPush {
     private static let header = "X-MPUSH"
 
+    /// The attribute of a binding whose REGISTER had this header beside the `pn-…` that counted. Our own: of a Contact it is
+    /// not read.
+    static let attribute = "x-mpush"
+
     /// Reads the value of the header.
     static func read(_ value: Span<UInt8>) throws(Problem) -> PushRequest {
         let value = value.trimmed()
@@ -25,7 +29,10 @@ enum MPush {
         guard var provider = provider(value.part(letter)) else {
             throw TokenRules.unknownProvider(value.text(letter), header, known: "a, i, j or w")
         }
-        let app = value.text(try field(&cursor, of: value, "a package"))
+        // A page has no package to name: what begins like a URL is the endpoint.
+        let rest = value.part(cursor.position..<value.count).trimmed()
+        let hasPackage = provider != .webpush || !rest.startsIgnoringCase(with: "https://")
+        let app = hasPackage ? value.text(try field(&cursor, of: value, "a package")) : ""
         let token = value.part(cursor.position..<value.count).trimmed().text()
         if token.utf8.span.equalsIgnoringCase("null") { return .unbind }
         // A page that takes its pushes through Firebase has a registration token, and no endpoint.

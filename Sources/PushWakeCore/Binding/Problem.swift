@@ -19,6 +19,7 @@ public struct Problem: Error, Equatable, Sendable {
         case tooLong = "too-long"
         case serviceMismatch = "service-mismatch"
         case unusedParameter = "unused-parameter"
+        case foreignParameter = "foreign-parameter"
         case unescapedCharacter = "unescaped-character"
         case malformedContact = "malformed-contact"
         case malformedHeader = "malformed-header"
@@ -45,7 +46,7 @@ public struct Problem: Error, Equatable, Sendable {
     /// Says whether bindings were kept in spite of it.
     public var isWarning: Bool {
         switch code {
-        case .unusedParameter, .badNumber, .badCredential, .badServer, .notRegister: true
+        case .unusedParameter, .foreignParameter, .badNumber, .badCredential, .badServer, .notRegister: true
         default: false
         }
     }

@@ -13,6 +13,8 @@ struct PushParameters {
     }
 
     private var entries: [Entry] = []
+    /// A parameter with a token of which nobody here knows how it is meant, such as `pn-voip-tok`; empty for none.
+    private(set) var foreignToken = ""
 
     /// Holds nothing yet.
     init() {}
@@ -44,7 +46,9 @@ struct PushParameters {
     mutating func add(
         _ parameter: Parameter, of bytes: Span<UInt8>, in place: ParameterCursor.Place
     ) throws(Problem) {
-        guard let name = PushParameterName(bytes.part(parameter.name)) else { return }
+        guard let name = PushParameterName(bytes.part(parameter.name)) else {
+            return noteForeignToken(bytes.part(parameter.name), isEmpty: parameter.value.isEmpty)
+        }
         if let earlier = entries.firstIndex(where: { $0.name == name }) {
             guard entries[earlier].place == place else { return }
             throw Problem(.duplicateParameter, name.rawValue, "comes twice in one Contact; send it once")
@@ -53,6 +57,17 @@ struct PushParameters {
         if entries.isEmpty { entries.reserveCapacity(4) }
         entries.append(Entry(name: name, value: value, place: place))
     }
+
+    private mutating func noteForeignToken(_ name: Span<UInt8>, isEmpty: Bool) {
+        guard foreignToken.isEmpty, !isEmpty, name.count <= Self.longestForeignName,
+            name.startsIgnoringCase(with: "pn-"), ByteClass.token.containsAll(of: name.text()),
+            name.text().lowercased().contains("tok")
+        else { return }
+        foreignToken = name.text()
+    }
+
+    /// Bytes.
+    private static let longestForeignName = 32
 
     /// The phone's attributes for its pushes; those that make no sense are left out with a warning.
     func attributes(warnings: inout [Problem]) -> Binding.Attributes {

@@ -22,7 +22,7 @@ enum RFC8599 {
                 .missingParameter, "pn-provider", "is missing: pn-prid alone does not say which service it is of")
         }
 
-        guard let (provider, environment) = service(named: name) else {
+        guard let (provider, environment) = service(named: name, others) else {
             if others.serves(named: name) {
                 return .bind([try other(name, parameters, token: token, warnings: &warnings)])
             }
@@ -51,13 +51,19 @@ enum RFC8599 {
         }
     }
 
-    /// The service behind a value of `pn-provider`, in any case; nil when it is none of ours.
-    static func service(named name: String) -> (Provider, Environment)? {
+    /// The service behind a value of `pn-provider`, in any case; nil when it is none of ours. A frequent wrong name for one
+    /// stands for it, unless the operator named a service of theirs so.
+    static func service(named name: String, _ others: WebhookProviders = .none) -> (Provider, Environment)? {
         let bytes = name.utf8.span
         guard !bytes.isEmpty else { return nil }
         for provider in Provider.allCases where provider.row.isNamed {
             if bytes.equalsIgnoringCase(provider.row.name) { return (provider, .standard) }
             if bytes.equalsIgnoringCase(provider.row.sandboxName) { return (provider, .sandbox) }
+        }
+        for provider in Provider.allCases {
+            for alias in provider.row.aliases where bytes.equalsIgnoringCase(alias) {
+                return others.names.contains(alias) ? nil : (provider, .standard)
+            }
         }
         return nil
     }
@@ -143,9 +149,11 @@ struct AppleParam {
         var cursor = Cursor(label)
         repeat {
             let word = label.part(cursor.skip(to: ASCII.ampersand))
+            // The half of a token that the phone does not have yet.
+            if word.isEmpty { continue }
             guard let service = TokenUse(label: word) else { return nil }
             if !found.contains(service) { found.append(service) }
         } while cursor.take(ASCII.ampersand)
-        return found
+        return found.isEmpty ? nil : found
     }
 }

@@ -29,7 +29,7 @@ public final class RegistrationPolicy: Sendable {
     /// The public point in base64url that phones are told; empty without one.
     public let vapidKey: String
     /// What FlexiAPI serves.
-    private let flexiAPI: FlexiAPIApps
+    public let flexiAPI: FlexiAPIApps
     /// What a webhook serves.
     public let others: WebhookProviders
 
@@ -177,8 +177,8 @@ public final class RegistrationPolicy: Sendable {
         let known = Provider.allCases.filter(offered.contains).map(\.name)
         if name.isEmpty { return known + others.names }
         let wanted = name.lowercased()
-        if wanted == "apns.dev" && offered.contains(.apns) { return [name] }
         if known.contains(wanted) { return [wanted] }
+        if let (provider, _) = RFC8599.service(named: wanted, others), offered.contains(provider) { return [name] }
         return others.serves(named: wanted) ? [name] : []
     }
 }

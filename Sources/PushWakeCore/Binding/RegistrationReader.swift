@@ -14,6 +14,7 @@ public struct RegistrationReader: ~Copyable {
     private var mpush = PushRequest.none
     private var mpushProblem: Problem?
     private var hasMPush = false
+    private var hasForeignToken = false
     private var hasExpires = false
     private let others: WebhookProviders
 
@@ -51,6 +52,7 @@ public struct RegistrationReader: ~Copyable {
         if let cseq { registration.cseq = cseq }
         checkWildcard()
         joinMPush()
+        reportForeignToken()
         completeBindings()
         // Moved out, not copied: a copy would count a reference for each of its texts.
         var finished = Registration()
@@ -83,6 +85,7 @@ extension RegistrationReader {
         case .featureCaps:
             if !FeatureCaps.read(value).isEmpty { registration.isPushedUpstream = true }
         case .xMPush: readMPush(value)
+        case .xToken: hasForeignToken = true
         case .xPIID: readCredential(value)
         case .upperServer: registration.upstream.server = readServer(value, name)
         case .upperServerDomain: registration.upstream.domain = readServer(value, name)
@@ -93,7 +96,7 @@ extension RegistrationReader {
     /// A header that is too long to be read.
     private mutating func refuse(_ name: HeaderName) {
         switch name {
-        case .contact, .xMPush, .featureCaps, .xPIID, .upperServer, .upperServerDomain, .upperProxy:
+        case .contact, .xMPush, .xToken, .featureCaps, .xPIID, .upperServer, .upperServerDomain, .upperProxy:
             let problem = TokenRules.tooLong(name.text, SIPLimits.longestHeader)
             if name == .xMPush { refuseMPush(problem) } else { report(problem) }
         default: break
@@ -120,11 +123,11 @@ extension RegistrationReader {
 
     private mutating func readCredential(_ value: Span<UInt8>) {
         let value = value.trimmed()
-        guard value.count > 0, value.count <= 128, !value.contains(where: { !ByteClass.hex.contains($0) }) else {
+        guard value.count == 32 || value.count == 64, !value.contains(where: { !ByteClass.hex.contains($0) }) else {
             report(
                 Problem(
                     .badCredential, "X-PIID",
-                    "is not an MD5 in hex digits and was ignored; send MD5(user:realm:password)"))
+                    "is not an MD5 of 32 hex digits and was ignored; send MD5(user:realm:password)"))
             return
         }
         registration.upstream.credential = Secret(value.text())
@@ -213,6 +216,17 @@ extension RegistrationReader {
         var warnings: [Problem] = []
         contact.push = try PushRequest.read(push, others: others, warnings: &warnings)
         for warning in warnings { report(warning) }
+        if contact.push == .none, !push.foreignToken.isEmpty {
+            let problem = Self.foreign(push.foreignToken)
+            contact.problem = problem
+            report(problem)
+        }
+    }
+
+    private static func foreign(_ name: String) -> Problem {
+        Problem(
+            .foreignParameter, name,
+            "means nothing here; the app has to send pn-provider, pn-param and pn-prid (RFC 8599) in the Contact URI")
     }
 
     private func readHeaderParameters(
@@ -269,7 +283,7 @@ extension RegistrationReader {
             case .bind, .unbind, .unusable: true
             }
         }
-        if isDecided { return }
+        if isDecided { return markBesideMPush() }
         switch mpush {
         case .none, .query: break
         case .unusable:
@@ -289,6 +303,26 @@ extension RegistrationReader {
                 return
             }
             registration.contacts[index].push = mpush
+        }
+    }
+
+    /// A token in a header of which nobody here knows what it is of, and nothing that says it.
+    private mutating func reportForeignToken() {
+        guard hasForeignToken, registration.contacts.allSatisfy({ $0.push == .none }) else { return }
+        let problem = Self.foreign(HeaderName.xToken.text)
+        if let index = mpushContact(), registration.contacts[index].problem == nil {
+            registration.contacts[index].problem = problem
+        }
+        report(problem)
+    }
+
+    /// Tokens that count more than that of the header belong to an app of Mizutech's all the same (`PayloadSign`).
+    private mutating func markBesideMPush() {
+        guard hasMPush, mpush != .unbind else { return }
+        for index in registration.contacts.indices {
+            guard case .bind(var bindings) = registration.contacts[index].push else { continue }
+            for place in bindings.indices { bindings[place].attributes[MPush.attribute] = "1" }
+            registration.contacts[index].push = .bind(bindings)
         }
     }
 
@@ -342,7 +376,7 @@ extension RegistrationReader {
         switch HeaderName(name) {
         case nil, .expires, .to, .from, .callID, .cseq, .userAgent: false
         case .contact: value.count > SIPLimits.longestHeader || value.hasControls() || namesPush(value)
-        case .featureCaps, .xMPush, .xPIID, .upperServer, .upperServerDomain, .upperProxy: true
+        case .featureCaps, .xMPush, .xToken, .xPIID, .upperServer, .upperServerDomain, .upperProxy: true
         }
     }
 

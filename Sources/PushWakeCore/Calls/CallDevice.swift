@@ -207,6 +207,8 @@ struct DeviceState {
     var pushes = 0
     /// The leg that was out when it was pushed last, 0 for none: a later one went to where the device is now.
     var legAtPush = 0
+    /// When it was pushed first.
+    var pushedAt: Int64?
     /// A provider has taken one.
     var wasPushed = false
     /// No connection to its provider can be had for the push that is under way.

@@ -232,8 +232,9 @@ public struct CallMachine: ~Copyable {
         if isFromPhone || leg.heard == .alerting && !isCutOff {
             verbs.append(.note(.progressed(device: index, leg: leg.number, status: status)))
             devices[index].hasDeclined = true
-            decline(isFromPhone ? (isFollowed(status) ? .forwarded : .byPhone) : .leftRinging)
             dropPush(index, &verbs)
+            if isOfItsOwn(status, leg, devices[index].pushedAt, now) { return }
+            decline(isFromPhone ? (isFollowed(status) ? .forwarded : .byPhone) : .leftRinging)
             if status >= 600, closing == nil { closing = .failed(status) }
             return
         }
@@ -249,6 +250,17 @@ public struct CallMachine: ~Copyable {
             push(index, now, &verbs)
         }
     }
+
+    /// A phone's app that has shown the pushed call for too long has ended it, and declines the INVITE that comes too late before
+    /// anybody could: liblinphone does after 15 s (`push_incoming_call_timeout`). That is no word of the user's, for whom
+    /// 603 would end the call at all phones (RFC 3261, 21.6.2). Kamailio's glue decides the same (`on_late_decline`).
+    private func isOfItsOwn(_ status: Int, _ leg: DeviceState.Leg, _ pushedAt: Int64?, _ now: Int64) -> Bool {
+        guard status == 603, let pushedAt, leg.heard < .alerting else { return false }
+        return leg.since - pushedAt >= Self.latePause && now - leg.since <= Self.quickDecline
+    }
+
+    /// Milliseconds from a push to the INVITE after which it is late, and from that to an answer that nobody gave.
+    private static let (latePause, quickDecline): (Int64, Int64) = (15_000, 500)
 
     private mutating func decline(_ why: Decline) {
         guard lastDecline != .forwarded else { return }
@@ -412,6 +424,7 @@ public struct CallMachine: ~Copyable {
         guard now < endsAt, !devices[index].isUnbound else { return }
         devices[index].push = .underway
         devices[index].pushes += 1
+        devices[index].pushedAt = devices[index].pushedAt ?? now
         ask(index) { $0.legAtPush = $0.leg?.number ?? 0 }
         verbs.append(.push(device: index, event: event, deadline: endsAt))
         verbs.append(.note(.pushed(device: index, event)))

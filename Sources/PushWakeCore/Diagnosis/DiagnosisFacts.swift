@@ -27,13 +27,15 @@ public struct DiagnosisFacts: Equatable, Sendable {
         /// 0 and less when the SIP registration is over.
         public let expiresIn: Int64
         public let way: Way
+        /// What its pushes carry; nil when that is not known.
+        public let payload: PayloadLibrary.Choice?
         public let assessment: WakeRecord.Assessment
         /// Nil for never.
         public let lastPushAgo: Int64?
 
         public init(
             provider: Provider, app: String, token: String, registeredAgo: Int64, expiresIn: Int64, way: Way,
-            assessment: WakeRecord.Assessment, lastPushAgo: Int64?
+            payload: PayloadLibrary.Choice? = nil, assessment: WakeRecord.Assessment, lastPushAgo: Int64?
         ) {
             self.provider = provider
             self.app = app
@@ -41,6 +43,7 @@ public struct DiagnosisFacts: Equatable, Sendable {
             self.registeredAgo = registeredAgo
             self.expiresIn = expiresIn
             self.way = way
+            self.payload = payload
             self.assessment = assessment
             self.lastPushAgo = lastPushAgo
         }

@@ -130,6 +130,9 @@ public struct UserDiagnosis: Equatable, Sendable {
                 "\(name) registered \(ago) ago: \(token); its registration is over, and it can still be woken")
         }
         guard lookAtWay(of: phone, name) else { return }
+        if let choice = phone.payload {
+            add(.push, .fine, "pushes to \(name) carry the payload \(choice.payload): \(choice.reason)")
+        }
         lookAtPushes(of: phone, name)
     }
 

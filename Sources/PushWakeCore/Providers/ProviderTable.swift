@@ -18,6 +18,8 @@ public final class ProviderRow: Sendable {
     public let name: String
     /// The value of `pn-provider` for its sandbox; empty when it has none.
     public let sandboxName: String
+    /// Wrong names that phones send for it, and that mean nothing else.
+    let aliases: [String]
     /// Phones name it themselves; a webhook serves names of its operator's.
     public let isNamed: Bool
     /// How the names of its settings begin.
@@ -37,11 +39,12 @@ public final class ProviderRow: Sendable {
     let phoneRemedy: String
 
     fileprivate init(
-        name: String, sandboxName: String = "", isNamed: Bool = true, prefix: String, remedy: String,
+        name: String, sandboxName: String = "", aliases: [String] = [], isNamed: Bool = true, prefix: String,
+        remedy: String,
         secretFiles: [SettingKey] = [], isSet: @escaping @Sendable (Settings) -> Bool, token: TokenRules.Form,
         isAppRequired: Bool = true, rank: Int, phoneRemedy: String
     ) {
-        (self.name, self.sandboxName, self.isNamed) = (name, sandboxName, isNamed)
+        (self.name, self.sandboxName, self.aliases, self.isNamed) = (name, sandboxName, aliases, isNamed)
         (self.prefix, self.remedy, self.secretFiles, self.isSet) = (prefix, remedy, secretFiles, isSet)
         (self.token, self.isAppRequired, self.rank) = (token, isAppRequired, rank)
         self.phoneRemedy = phoneRemedy
@@ -78,8 +81,8 @@ extension Provider {
             )
         case .fcm:
             ProviderRow(
-                name: "fcm", prefix: "fcm_", remedy: "fcm_key to a service-account file, or fcm_app1 and fcm_key1",
-                secretFiles: [.fcmKey], isSet: { FCMKeySources.areSet(in: $0) }, token: .plain, rank: 2,
+                name: "fcm", aliases: ["firebase", "android"], prefix: "fcm_",
+                remedy: "fcm_key to a service-account file, or fcm_app1 and fcm_key1", secretFiles: [.fcmKey], isSet: { FCMKeySources.areSet(in: $0) }, token: .plain, rank: 2,
                 phoneRemedy: batterySaving)
         case .webpush:
             ProviderRow(

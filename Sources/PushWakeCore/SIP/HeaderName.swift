@@ -11,6 +11,8 @@ enum HeaderName {
     case userAgent
     case featureCaps
     case xMPush
+    /// In which apps of Siprix send a token that nothing else is known of.
+    case xToken
     case xPIID
     case upperServer
     case upperServerDomain
@@ -24,6 +26,7 @@ enum HeaderName {
         case 4 where name.equalsIgnoringCase("from"): self = .from
         case 4 where name.equalsIgnoringCase("cseq"): self = .cseq
         case 6 where name.equalsIgnoringCase("x-piid"): self = .xPIID
+        case 7 where name.equalsIgnoringCase("x-token"): self = .xToken
         case 7 where name.equalsIgnoringCase("contact"): self = .contact
         case 7 where name.equalsIgnoringCase("expires"): self = .expires
         case 7 where name.equalsIgnoringCase("call-id"): self = .callID
@@ -59,6 +62,7 @@ enum HeaderName {
         case .userAgent: "User-Agent"
         case .featureCaps: "Feature-Caps"
         case .xMPush: "X-MPUSH"
+        case .xToken: "X-Token"
         case .xPIID: "X-PIID"
         case .upperServer: "X-Sy.Uppersrv"
         case .upperServerDomain: "X-Sy.Uppersrvd"

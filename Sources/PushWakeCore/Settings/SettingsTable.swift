@@ -230,8 +230,8 @@ public enum SettingsTable {
         switch key {
         case .payload:
             .init(
-                "payload", .payloads, "plain",
-                "Which built-in payload the pushes carry: plain, mizutech or flexisip. To use another one for a provider or one of its apps, append it: plain, fcm=mizutech, apns.com.example.phone=flexisip."
+                "payload", .payloads, "auto",
+                "Which built-in payload the pushes carry: plain, mizutech or flexisip. auto: the one that the phone's REGISTER asks for (docs/payloads.md). To use another one for a provider or one of its apps, append it: auto, fcm=mizutech, apns.com.example.phone=plain."
             )
         case .flexisipCompat:
             .init(
@@ -357,7 +357,7 @@ public enum SettingsTable {
         case .apnsMutableContent:
             .init(
                 "apns_mutable_content", .choice(["auto", "messages", "never"]), "auto",
-                "Which alerts a Notification Service Extension of the app may change, so that it can show the receiver's own name for the caller. auto: all alerts of plain and flexisip, none of mizutech. messages: messages and missed calls. never: none."
+                "Which alerts a Notification Service Extension of the app may change, so that it can show the receiver's own name for the caller. auto: messages of plain and flexisip, and mailbox notices of flexisip. messages: messages and missed calls. never: none."
             )
         case .apnsConnections:
             .init("apns_connections", .integer(1...64), "1", "Connections to Apple at once, per environment.")

@@ -405,6 +405,10 @@ extension EngineCore {
         Self.put("service", binding.service?.name ?? "", &writer)
         Self.put("token", EngineLog.shortened(binding.token), &writer)
         Self.put("dialect", binding.dialect.name, &writer)
+        if let choice = payloadChoice(for: binding) {
+            Self.put("payload", choice.payload, &writer)
+            Self.put("payload_reason", choice.reason, &writer)
+        }
         Self.put("instance", binding.instance, &writer)
         Self.put("registered_ago", max(0, now &- binding.registeredAt), &writer)
         Self.put("expires_in", max(0, binding.expiresAt &- now), &writer)
@@ -412,6 +416,11 @@ extension EngineCore {
         Self.put("shared_with", row.others.joined(separator: " "), &writer)
         if shared != nil { Self.put("node", NodeRoute.node(of: binding.route), &writer) }
         put(row.record, &writer)
+    }
+
+    /// What the pushes of a phone carry, and why; nil before templates are read.
+    func payloadChoice(for binding: Binding) -> PayloadLibrary.Choice? {
+        delivery.payloads?.choice(for: binding, webhook: policy.others, flexiAPI: policy.flexiAPI)
     }
 
     /// -1 stands for what is not known.

@@ -105,9 +105,9 @@ extension EngineCore {
         guard !token.isEmpty else { return .failure(SendError(text: "a token is missing")) }
         var binding: Binding
         if let (provider, environment) = Self.provider(named: name) {
-            binding = Binding(provider: provider, environment: environment, app: app, token: token, dialect: .mpush)
+            binding = Binding(provider: provider, environment: environment, app: app, token: token, dialect: .given)
         } else if policy.others.serves(named: name) {
-            binding = Binding(otherService: name, app: app, token: token, dialect: .mpush)
+            binding = Binding(otherService: name, app: app, token: token, dialect: .given)
         } else {
             let known = "\(Provider.names()), or what webhook_providers has"
             return .failure(SendError(text: "there is no provider \"\(name)\"; write \(known)"))
@@ -192,9 +192,12 @@ extension EngineCore {
     private func content(of message: MessageReader, _ event: PushEvent) -> PushContent {
         var callID = EngineClient.text(.callID, in: message)
         if callID.isEmpty { callID = "\(delivery.randomWord())@pushwake" }
+        let (aor, from) = (EngineClient.text(.aor, in: message), EngineClient.text(.fromURI, in: message))
+        let uri = SIPAddressParts.uri(typed: from, at: aor.split(separator: "@").dropFirst().last.map(String.init) ?? "")
+        var name = EngineClient.text(.fromDisplay, in: message)
+        if uri.isEmpty, name.isEmpty { name = from }
         return PushContent(
-            event: event, callID: callID, fromURI: EngineClient.text(.fromURI, in: message),
-            fromDisplay: EngineClient.text(.fromDisplay, in: message), toURI: EngineClient.text(.aor, in: message),
+            event: event, callID: callID, fromURI: uri, fromDisplay: name, toURI: aor,
             text: EngineClient.text(.text, in: message), title: EngineClient.text(.title, in: message),
             timeToLive: settings.timeToLive(of: event), sentAt: SystemClock.wallSeconds())
     }

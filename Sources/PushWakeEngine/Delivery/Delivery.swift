@@ -49,6 +49,9 @@ final class Delivery {
     /// Where pushes wait, of all channels.
     var queues: ChannelQueues { channels.queues }
 
+    /// What pushes say; nil before keys and templates are read.
+    var payloads: PayloadLibrary? { channels.payloads }
+
     /// All channels, each under its provider.
     var channelList: [(provider: Provider, channel: any ProviderChannel)] { channels.list }
 

@@ -27,6 +27,9 @@ final class ProviderChannels {
         self.clocks = clocks
     }
 
+    /// The templates that are in use; nil when none could be read.
+    var payloads: PayloadLibrary? { builder?.payloads }
+
     /// Reads templates and all keys, and makes new channels. Where one cannot be made, `problems` says why, and the
     /// one before stays if there is one.
     func open(_ settings: Settings, loop: Loop, log: EngineLog, isTrial: Bool = false, problems: inout [String]) {

@@ -78,7 +78,7 @@ extension EngineCore {
         return DiagnosisFacts.Phone(
             provider: binding.provider, app: binding.app, token: EngineLog.shortened(binding.token),
             registeredAgo: max(0, now &- binding.registeredAt), expiresIn: binding.expiresAt &- now,
-            way: delivery.way(to: binding), assessment: record.assessment,
+            way: delivery.way(to: binding), payload: payloadChoice(for: binding), assessment: record.assessment,
             lastPushAgo: WakeRecords.ago(record.lastPush, now: delivery.loop.now))
     }
 

@@ -5,7 +5,7 @@ internal import PushWakeTransport
 
 /// Requests that would be sent and bindings that would get none, on their way into JSON.
 struct ExplainedPlan {
-    private var requests: [(binding: Binding, request: HTTPRequest)] = []
+    private var requests: [(binding: Binding, request: HTTPRequest, payload: PayloadLibrary.Choice)] = []
     private var skipped: [(subject: Subject, reason: String)] = []
 
     /// Who gets nothing.
@@ -40,7 +40,8 @@ struct ExplainedPlan {
                     (
                         binding,
                         try settings.request(
-                            binding, content, type: push.type, isWanted: wanted != nil, id: id, now: now)
+                            binding, content, type: push.type, isWanted: wanted != nil, id: id, now: now),
+                        settings.payloadChoice(for: binding)
                     ))
             } catch {
                 skip(binding, Self.reason(error))
@@ -75,7 +76,7 @@ struct ExplainedPlan {
         writer.object { document in
             document.name("requests")
             document.array { array in
-                for (binding, request) in requests { Self.write(binding, request, to: &array) }
+                for (binding, request, payload) in requests { Self.write(binding, request, payload, to: &array) }
             }
             document.name("skipped")
             document.array { array in
@@ -110,9 +111,15 @@ struct ExplainedPlan {
         object.object { RegisterDocument.write(binding, to: &$0) }
     }
 
-    private static func write(_ binding: Binding, _ request: HTTPRequest, to array: inout JSONWriter) {
+    private static func write(
+        _ binding: Binding, _ request: HTTPRequest, _ payload: PayloadLibrary.Choice, to array: inout JSONWriter
+    ) {
         array.object { object in
             write(binding, to: &object)
+            object.name("payload")
+            object.string(payload.payload)
+            object.name("payload_reason")
+            object.string(payload.reason)
             object.name("method")
             object.string(request[":method"] ?? "")
             object.name("url")

@@ -32,6 +32,11 @@ struct ExplainedSettings {
         }
     }
 
+    /// What the pushes of a phone carry, and why.
+    func payloadChoice(for binding: Binding) -> PayloadLibrary.Choice {
+        payloads.choice(for: binding, webhook: WebhookProviders(settings), flexiAPI: FlexiAPIApps(settings))
+    }
+
     /// The type that the settings give a push which would be `type` by its event.
     private func usual(_ type: APNsPushType?, _ binding: Binding) -> APNsPushType? {
         let rule = APNsPushTypeRule(setting: settings.text(.apnsPushType))

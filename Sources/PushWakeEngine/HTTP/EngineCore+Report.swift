@@ -58,6 +58,13 @@ extension EngineCore {
         }
     }
 
+    /// An Acrobits tuple names its account on the device by the selector; other tokens name their device, if anything.
+    private static func isSameAccount(_ known: Binding, as token: Binding) -> Bool {
+        let selector = token.attributes[.selector] ?? ""
+        if token.provider == .acrobits, !selector.isEmpty { return known.attributes[.selector] == selector }
+        return token.instance.isEmpty || known.instance == token.instance
+    }
+
     private static func remove(
         _ tokens: [Binding], of aor: String, in store: any BindingStore, _ reason: String, _ now: Int64
     ) throws(StoreError) -> Int {
@@ -65,7 +72,7 @@ extension EngineCore {
         for token in tokens {
             let known = try store.bindings(of: aor, now: now).contains {
                 $0.provider == token.provider && $0.app == token.app && $0.token == token.token
-                    && (token.instance.isEmpty || $0.instance == token.instance)
+                    && isSameAccount($0, as: token)
             }
             guard known else { continue }
             let selector = BindingSelector.token(provider: token.provider, app: token.app, token: token.token)

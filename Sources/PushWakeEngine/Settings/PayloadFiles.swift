@@ -13,7 +13,7 @@ enum PayloadFiles {
     /// What could be loaded, and what could not: a broken file leaves the built-in template in place.
     static func load(_ settings: Settings) -> (PayloadLibrary?, problems: [String]) {
         // The setting was checked when it was set.
-        let families = (try? PayloadFamilies(setting: settings.text(.payload))) ?? PayloadFamilies(.plain)
+        let families = (try? PayloadFamilies(setting: settings.text(.payload))) ?? PayloadFamilies(.auto)
         var problems: [String] = []
         var library: PayloadLibrary
         do throws(PayloadTemplateError) {

@@ -14,16 +14,19 @@ struct FCMError: Error, Equatable {
     var code: String?
     /// Field and description of a BadRequest detail.
     var violation: (field: String, description: String)?
+    /// What Apple said of it.
+    var apple: APNsReason?
 
     init(
         _ http: Int, _ status: String, _ message: String, code: String? = nil,
-        violation: (field: String, description: String)? = nil
+        violation: (field: String, description: String)? = nil, apple: APNsReason? = nil
     ) {
         self.http = http
         self.status = status
         self.message = message
         self.code = code
         self.violation = violation
+        self.apple = apple
     }
 
     static func == (left: FCMError, right: FCMError) -> Bool { left.answer == right.answer }
@@ -39,6 +42,13 @@ struct FCMError: Error, Equatable {
                 .object([
                     .init("@type", .string("type.googleapis.com/google.firebase.fcm.v1.FcmError")),
                     .init("errorCode", .string(code)),
+                ]))
+        }
+        if let apple {
+            details.append(
+                .object([
+                    .init("@type", .string("type.googleapis.com/google.firebase.fcm.v1.ApnsError")),
+                    .init("statusCode", .integer(Int64(apple.status))), .init("reason", .string(apple.rawValue)),
                 ]))
         }
         if let violation {
@@ -78,6 +88,12 @@ struct FCMError: Error, Equatable {
     /// A field whose value FCM itself refuses.
     static func invalidArgument(_ message: String, field: String) -> FCMError {
         FCMError(400, "INVALID_ARGUMENT", message, code: "INVALID_ARGUMENT", violation: (field, message))
+    }
+
+    /// Apple did not take it from Google.
+    static func refusedByApple(_ reason: APNsReason) -> FCMError {
+        FCMError(
+            400, "INVALID_ARGUMENT", "Request contains an invalid argument.", code: "INVALID_ARGUMENT", apple: reason)
     }
 
     static var invalidToken: FCMError {

@@ -77,6 +77,7 @@ struct FCMService {
         let limit = message["token"] == nil ? 2_048 : 4_096
         guard Self.payloadSize(message) <= limit else { throw .tooLarge }
         if message["token"] != nil { try Self.checkToken(Array(target.utf8)[...]) }
+        if let reason = FCMAppleHeaders(message["apns"])?.rejection { throw .refusedByApple(reason) }
         if document["validate_only"] == .bool(true) { return Self.success(project, "fake_message_id") }
         messages &+= 1
         let digits = String(messages, radix: 16)

@@ -91,6 +91,22 @@ private func brief(_ registration: Registration) -> [String] {
             "pn-provider=apns.dev;pn-prid=\(voip);pn-param=T.org.example.phone.voip",
             ["apns sandbox T|org.example.phone voip \(voip)"]
         ),
+        // One of the two tokens is not there yet (linphone-iphone, issue 853).
+        (
+            "pn-provider=apns;pn-prid=\(voip):voip&;pn-param=T.org.example.phone.voip&",
+            ["apns default T|org.example.phone voip \(voip)"]
+        ),
+        (
+            "pn-provider=apns;pn-prid=&\(remote):remote;pn-param=T.org.example.phone.voip&remote",
+            ["apns default T|org.example.phone remote \(remote)"]
+        ),
+        (
+            "pn-provider=apns;pn-prid=\(voip)&;pn-param=T.org.example.phone.voip",
+            ["apns default T|org.example.phone voip \(voip)"]
+        ),
+        // Wrong names that mean nothing else.
+        ("pn-provider=firebase;pn-param=my-project;pn-prid=fTMB:APA91b", ["fcm default |my-project - fTMB:APA91b"]),
+        ("pn-provider=Android;pn-param=my-project;pn-prid=fTMB:APA91b", ["fcm default |my-project - fTMB:APA91b"]),
         (
             "pn-provider=apns;pn-prid=short;pn-param=ABCD1234.org.example.phone",
             ["apns default ABCD1234|org.example.phone remote short"]
@@ -334,6 +350,8 @@ private func brief(_ registration: Registration) -> [String] {
         (" a : app : tok ", "fcm default |app - tok"), ("j:app:tok", "fcm default |app - tok"),
         ("w:app:https://h:8443/x?y=z", "webpush default |app - https://h:8443/x?y=z"),
         ("w::https://h/x", "webpush default | - https://h/x"),
+        ("w:https://h:8443/x?y=z", "webpush default | - https://h:8443/x?y=z"),
+        ("s:w: HTTPS://h/x", "webpush sandbox | - HTTPS://h/x"),
         ("w:my-project:c9Xy:APA91b", "fcm default |my-project - c9Xy:APA91b"),
         // What an Apple token is for, where the phone says it as in pn-param.
         ("i:com.voip.phone.voip:tok", "apns default |com.voip.phone.voip voip tok"),
@@ -380,7 +398,7 @@ private func brief(_ registration: Registration) -> [String] {
 
     @Test func `brings servers and a secret that printing does not show`() {
         let registration = Fixture.registration(
-            of: ("X-PIID", "14d4f932e3897a39d6a17c13b526db"), ("x-sy.uppersrv", "10.0.0.1:5070"),
+            of: ("X-PIID", "14d4f932e3897a39d6a17c13b526db01"), ("x-sy.uppersrv", "10.0.0.1:5070"),
             ("X-Sy.Uppersrvd", "sip.mydomain.com"), ("X-Sy.Upperproxy", "[2001:db8::1]"))
         #expect(registration.upstream.server == "10.0.0.1:5070" && registration.upstream.domain == "sip.mydomain.com")
         #expect(registration.upstream.proxy == "[2001:db8::1]")
@@ -388,5 +406,54 @@ private func brief(_ registration: Registration) -> [String] {
         #expect(!String(reflecting: registration).contains("14d4f932"))
         let bad = Fixture.registration(of: ("X-PIID", "pass word"), ("X-Sy.Uppersrv", "a b"))
         #expect(bad.upstream.isEmpty && bad.problems.map(\.code) == [.badCredential, .badServer])
+    }
+
+    /// The second is what Mizutech's guide prints.
+    @Test(arguments: [
+        "0", "14d4f932e3897a39d6a17c13b526db", String(repeating: "a", count: 33), String(repeating: "a", count: 128),
+    ])
+    func `reports a secret that is no digest`(secret: String) {
+        let registration = Fixture.registration(of: ("X-PIID", secret), ("Contact", "<sip:a@h>"))
+        #expect(registration.upstream.credential == nil)
+        #expect(registration.problems.map(\.code) == [.badCredential])
+        #expect(!registration.problems.contains { $0.message.contains(secret.prefix(8)) && secret.count > 1 })
+    }
+
+    @Test(arguments: [32, 64]) func `takes a digest of MD5 and of SHA-256`(digits: Int) {
+        let registration = Fixture.registration(of: ("X-PIID", String(repeating: "a", count: digits)))
+        #expect(registration.upstream.credential != nil && registration.problems.isEmpty)
+    }
+}
+
+@Suite struct `A token in a form that nobody here knows` {
+    @Test(arguments: [
+        ([("Contact", "<sip:a@h>;app-id=com.example;pn-voip-tok=aa;pn-im-tok=bb")], "pn-voip-tok"),
+        ([("Contact", "<sip:a@h;pn-token=aa>")], "pn-token"),
+        ([("Contact", "<sip:a@h>"), ("X-Token", "aa")], "X-Token"),
+        ([("X-Token", "aa"), ("Contact", "<sip:a@h>")], "X-Token"),
+    ])
+    func `is named, with the remedy for the app's developer`(headers: [(String, String)], parameter: String) {
+        var reader = RegistrationReader()
+        for (name, value) in headers { reader.header(name: name.utf8.span, value: value.utf8.span) }
+        let registration = reader.finish()
+        #expect(registration.bindings.isEmpty)
+        #expect(registration.problems.map(\.code) == [.foreignParameter])
+        #expect(registration.problems.map(\.parameter) == [parameter])
+        #expect(registration.problems.first?.message.contains("pn-provider") == true)
+        #expect(registration.contacts.map(\.problem) == registration.problems.map { $0 })
+        #expect(!registration.lacksSupport)
+        #expect(headers.allSatisfy { RegistrationReader.mayConcernPush(name: $0.0.utf8.span, value: $0.1.utf8.span) || $0.1 == "<sip:a@h>" })
+    }
+
+    @Test(arguments: [
+        [("Contact", "<sip:a@h;pn-provider=fcm;pn-param=p;pn-prid=t;pn-voip-tok=aa>")],
+        [("Contact", "<sip:a@h;pn-provider=fcm;pn-param=p;pn-prid=t>"), ("X-Token", "t")],
+        [("X-MPUSH", "a:com.example:t"), ("X-Token", "t"), ("Contact", "<sip:a@h>")],
+        [("Contact", "<sip:a@h;pn-purr=x;pn-voip-tok>")], [("Contact", "<sip:a@h;xpn-tok=a;token=b>")],
+    ])
+    func `is no problem where it is not the only one, or none`(headers: [(String, String)]) {
+        var reader = RegistrationReader()
+        for (name, value) in headers { reader.header(name: name.utf8.span, value: value.utf8.span) }
+        #expect(reader.finish().problems.isEmpty)
     }
 }

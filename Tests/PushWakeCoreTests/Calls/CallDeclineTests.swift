@@ -126,6 +126,41 @@ import Testing
         #expect(call.accept(2) == "push 2 elsewhere")
     }
 
+    /// Linphone ends a pushed call after 15 s, and declines the INVITE that comes later.
+    @Test(arguments: [
+        (15_000, 500, ""), (39_000, 0, ""), (14_999, 0, "drop 1, give up 480"), (20_000, 501, "drop 1, give up 480"),
+    ])
+    func `as if it were the phone's alone when its app has given the pushed call up`(
+        registersAfter: Int64, answersAfter: Int64, said: String
+    ) {
+        let call = HeldCall(.asleep("a"), .asleep("b"))
+        #expect(call.start() == "push 0 call, push 1 call, hold")
+        #expect(call.accept(0) == "")
+        #expect(call.wait(registersAfter) == "")
+        #expect(call.register("a", at: .tcp("a1")) == "ring 1 a1")
+        #expect(call.wait(answersAfter) == "")
+        #expect(call.hear(603, leg: 1) == said)
+        guard said.isEmpty else { return }
+        #expect(call.accept(1) == "")
+        #expect(call.register("b", at: .tcp("b1")).hasPrefix("ring 2 b1"))
+    }
+
+    @Test func `when its user heard it ring, and when nobody else is waited for`() {
+        let heard = HeldCall(.asleep("a"), .asleep("b"))
+        #expect(heard.start() == "push 0 call, push 1 call, hold")
+        #expect(heard.accept(0) == "")
+        #expect(heard.wait(20_000) == "")
+        #expect(heard.register("a", at: .tcp("a1")) == "ring 1 a1")
+        #expect(heard.hear(180, leg: 1) == "")
+        #expect(heard.hear(603, leg: 1) == "drop 1, give up 480")
+        let alone = HeldCall(.asleep("a"))
+        #expect(alone.start() == "push 0 call, hold")
+        #expect(alone.accept(0) == "")
+        #expect(alone.wait(20_000) == "")
+        #expect(alone.register("a", at: .tcp("a1")) == "ring 1 a1, give up 480")
+        #expect(alone.hear(603, leg: 1) == "")
+    }
+
     @Test func `and neither rings nor pushes a phone whose leg fails after a 603`() {
         let call = HeldCall(
             .awake("a", .tcp("a1")), .awake("b", .tcp("b1", flow: "b")),

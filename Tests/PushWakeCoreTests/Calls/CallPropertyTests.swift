@@ -184,7 +184,7 @@ private struct CallSequence: ~Copyable {
             699, 700, .max, .min,
         ])
         let isFromPhone = random.oneIn(2)
-        host.willProgress(leg: leg, status: status, isFromPhone: isFromPhone)
+        host.willProgress(leg: leg, status: status, isFromPhone: isFromPhone, now: now)
         perform(
             "leg \(leg): \(status)\(isFromPhone ? "" : " of the host")",
             machine.progressed(leg: leg, status: status, isFromPhone: isFromPhone, now: now))

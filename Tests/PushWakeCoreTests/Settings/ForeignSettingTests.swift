@@ -53,7 +53,7 @@ import Testing
         // "Multiple SIP servers" and "Convert a VoIP server to a SIP-Push gateway".
         let servers = """
             allowupperserverselection allowupperseverselction routingforregister upperserverlookup
-            fwdregistrations forwardauthentications forwardauthpassword fwdunknownheaders autocreaterereguser
+            fwdregistrations fwdregistrations_ forwardauthentications forwardauthpassword fwdunknownheaders autocreaterereguser
             userautoaddwithowner autonewusersencrypt maxlinefornewunknownparents maxlineforautotunnelusers
             MINUSERNAMELEN minpwdlength enforcestrongauth strongdigestauth fastauth allowanonymouscaller
             hasbilling blocksatellitecalls blockpremiumnumbers blocknotbilledcalls normalizedef haswebrtc

@@ -76,10 +76,23 @@ def test_an_app_reports_its_tokens_and_takes_them_back(served, report):
     assert len(bindings(client, "alice")) == 4
     answer = client.curl("/v1/acrobits/account-removal", *report(shown), operator=False)
     assert answer.status == 200 and answer.json == {"removed": 2}
-    assert {b["instance"] for b in bindings(client, "alice")} == {"acrobits:BBBB:2"}
+    assert {b["instance"][:16] for b in bindings(client, "alice")} == {"acrobits:BBBB:2:"}
     assert client.curl("/v1/acrobits/account-removal", *report(shown), operator=False).json == {"removed": 0}
     log = engine.text()
     assert "secret" not in log and IOS["pushTokenOther"] not in log and "tokens reported aor=alice" in log
+
+
+def test_two_devices_with_one_selector_are_both_kept(served):
+    engine, client = served
+    first = {"username": "erin", **ANDROID}
+    second = {**first, "pushToken": "b3RoZXItcGhvbmU="}
+    for shown in (first, second, first):
+        assert client.curl("/v1/acrobits/push-token", *form(shown)).json == {"stored": 1}
+    assert len({b["token"] for b in bindings(client, "erin")}) == 2
+    answer = client.curl("/v1/send", *as_json({"aor": "erin", "event": "call"}))
+    assert answer.json["pushed"] == 2, answer.body
+    assert client.curl("/v1/acrobits/account-removal", *form(first)).json == {"removed": 1}
+    assert len(bindings(client, "erin")) == 1
 
 
 def test_calls_go_to_one_app_id_and_messages_to_the_other(served, simulator):

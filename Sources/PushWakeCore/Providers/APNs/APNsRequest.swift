@@ -51,15 +51,18 @@ public struct APNsRequestBuilder: Sendable {
     private final class Shape: Sendable {
         let app: String
         let type: APNsPushType
+        let family: BuiltInPayloads.Family
         let isUrgent: Bool
         let headerBlock: HTTPHeaderBlock
         let template: PayloadTemplate
 
         init(
-            _ app: String, _ type: APNsPushType, isUrgent: Bool, headerBlock: HTTPHeaderBlock, template: PayloadTemplate
+            _ app: String, _ type: APNsPushType, _ family: BuiltInPayloads.Family, isUrgent: Bool,
+            headerBlock: HTTPHeaderBlock, template: PayloadTemplate
         ) {
             self.app = app
             self.type = type
+            self.family = family
             self.isUrgent = isUrgent
             self.headerBlock = headerBlock
             self.template = template
@@ -83,13 +86,15 @@ public struct APNsRequestBuilder: Sendable {
     private let payloads: PayloadLibrary
     private let settings: APNsSettings
     private let authority: String
-    /// By app, two places per push type: in no hurry, and urgent.
+    /// By app, two places per payload and push type: in no hurry, and urgent.
     private var shapes: [String: [Shape?]] = [:]
     /// The shape of the last push: most often the next one's too.
     private var latest: Shape?
 
     /// Apps are named by phones: past this many the shapes start anew.
     private static let mostApps = 256
+    private static let types = APNsPushType.allCases.count
+    private static let places = BuiltInPayloads.Family.allCases.count * types * 2
     private static let longestCollapseID = 64
     /// `:path`, and what every path begins with.
     private static var pathStart: String { ":path/3/device/" }
@@ -119,43 +124,47 @@ public struct APNsRequestBuilder: Sendable {
         guard HeaderText.isPathSegment(token, atMost: Self.longestToken) else { throw .unusableToken }
         // A refresh is silent, and as slow as Apple wants it; one that somebody wants shown by hand is to be seen.
         let isUrgent = push.content.event == .refresh || push.content.isUrgent(settings.payload)
-        let shape = try shape(push.binding.app, type, isUrgent: isUrgent)
+        let shape = try shape(push.binding.app, type, PayloadSign(of: push.binding).family, isUrgent: isUrgent)
         request.headerBlock = shape.headerBlock
         request.append(Self.pathStart, nameCount: 5, neverIndexed: true, room: token.utf8.count) {
             $0.append(copying: token.utf8.span)
         }
         // Shown late, it would announce a call that is over.
         let isRinging = type == .alert && push.content.event == .call
-        let timeToLive = isRinging ? 0 : push.content.timeToLive
-        request.append("apns-expiration", room: Decimal.room) { Self.appendExpiration(timeToLive, now, to: &$0) }
+        request.append("apns-expiration", room: Decimal.room) {
+            Self.appendExpiration(isRinging ? 0 : push.content.timeToLive, now, to: &$0)
+        }
         request.append("apns-id", neverIndexed: true, room: PushID.room) { id.append(to: &$0) }
         Self.appendCollapseID(push.content, type, id: id, to: &request)
 
-        let context = PayloadContext(
-            of: push, settings.payload, pushType: type.name, timeToLive: timeToLive, now: now)
+        let context = PayloadContext(of: push, settings.payload, pushType: type.name, now: now)
         guard shape.render(push, context, into: &request.body) else {
             throw .payloadTooLarge
         }
     }
 
     private mutating func shape(
-        _ app: String, _ type: APNsPushType, isUrgent: Bool
+        _ app: String, _ type: APNsPushType, _ family: BuiltInPayloads.Family, isUrgent: Bool
     ) throws(PushFailure) -> Shape {
-        if let latest, latest.type == type, latest.isUrgent == isUrgent, latest.app == app { return latest }
-        let index = Int(type.rawValue) * 2 + (isUrgent ? 1 : 0)
+        if let latest, latest.type == type, latest.family == family, latest.isUrgent == isUrgent, latest.app == app {
+            return latest
+        }
+        let index = (family.place * Self.types + Int(type.rawValue)) * 2 + (isUrgent ? 1 : 0)
         if let shape = shapes[app]?[index] {
             latest = shape
             return shape
         }
         if shapes.count >= Self.mostApps { shapes.removeAll(keepingCapacity: true) }
-        let shape = try makeShape(app, type, isUrgent: isUrgent)
-        shapes[app, default: Array(repeating: nil, count: APNsPushType.allCases.count * 2)][index] = shape
+        let shape = try makeShape(app, type, family, isUrgent: isUrgent)
+        shapes[app, default: Array(repeating: nil, count: Self.places)][index] = shape
         latest = shape
         return shape
     }
 
-    private func makeShape(_ app: String, _ type: APNsPushType, isUrgent: Bool) throws(PushFailure) -> Shape {
-        guard let template = payloads.apns(app: app, type) else { throw .noTemplate }
+    private func makeShape(
+        _ app: String, _ type: APNsPushType, _ family: BuiltInPayloads.Family, isUrgent: Bool
+    ) throws(PushFailure) -> Shape {
+        guard let template = payloads.apns(app: app, type, for: family) else { throw .noTemplate }
         let topic = settings.topic.value(for: app, type)
         if let topic, !HeaderText.isFieldValue(topic) || topic.hasPrefix(".") { throw .unusableApp }
         var request = HTTPRequest(reservingBytes: 512, fields: 12)
@@ -166,7 +175,7 @@ public struct APNsRequestBuilder: Sendable {
         if let topic { request.append("apns-topic", topic) }
         if settings.pushType != .omitted { request.append("apns-push-type", type.name) }
         request.append("apns-priority", isUrgent ? type.priority : APNsPushType.lowPriority)
-        return Shape(app, type, isUrgent: isUrgent, headerBlock: HTTPHeaderBlock(request), template: template)
+        return Shape(app, type, family, isUrgent: isUrgent, headerBlock: HTTPHeaderBlock(request), template: template)
     }
 
     /// 0 for "now or never", else the second at which Apple may forget the push.

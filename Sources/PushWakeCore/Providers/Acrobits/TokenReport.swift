@@ -42,19 +42,25 @@ public struct TokenReport: Equatable, Sendable {
             )
         }
         let second = others ?? single ?? first
+        let instance = Self.instance(of: selector, first.token)
         var made: [Binding] = []
         if first == second {
-            made.append(try Self.binding(first, selector, nil))
+            made.append(try Self.binding(first, selector, instance, nil))
         } else {
-            made.append(try Self.binding(first, selector, .voip))
-            made.append(try Self.binding(second, selector, .remote))
+            made.append(try Self.binding(first, selector, instance, .voip))
+            made.append(try Self.binding(second, selector, instance, .remote))
         }
         bindings = made
     }
 
-    /// What bindings of a reported account have in place of a `+sip.instance`: the selector is one account on one device.
-    public static func instance(ofSelector selector: String) -> String {
-        selector.isEmpty ? "" : "\(madeInstance)\(selector)"
+    /// What bindings of a reported account have in place of a `+sip.instance`. The whole tuple names a device ("SIPIS-less push
+    /// calls"): another token under the same selector may be that of another device, and both stay until their service or
+    /// the app says otherwise.
+    private static func instance(of selector: String, _ token: String) -> String {
+        guard !selector.isEmpty else { return "" }
+        var digits: [UInt8] = []
+        Fingerprint.appendHex(of: token, to: &digits)
+        return "\(madeInstance)\(selector):\(String(decoding: digits, as: UTF8.self))"
     }
 
     private static let madeInstance = "acrobits:"
@@ -79,10 +85,12 @@ public struct TokenReport: Equatable, Sendable {
         return Pair(token: token, app: app)
     }
 
-    private static func binding(_ pair: Pair, _ selector: String, _ service: TokenUse?) throws(Problem) -> Binding {
+    private static func binding(
+        _ pair: Pair, _ selector: String, _ instance: String, _ service: TokenUse?
+    ) throws(Problem) -> Binding {
         var binding = try AcrobitsTuple.binding(appID: pair.app, deviceToken: pair.token, selector: selector)
         binding.service = service
-        binding.instance = instance(ofSelector: selector)
+        binding.instance = instance
         return binding
     }
 }
@@ -118,7 +126,7 @@ extension TokenReport {
         if provider != .webpush || !app.isEmpty { try TokenRules.check(app: app, from: "app") }
         return try TokenRules.checked(
             Binding(
-                provider: provider, environment: environment, app: app, service: service, token: token, dialect: .mpush,
+                provider: provider, environment: environment, app: app, service: service, token: token, dialect: .given,
                 attributes: attributes), from: "token")
     }
 }

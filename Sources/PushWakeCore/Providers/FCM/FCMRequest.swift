@@ -58,7 +58,8 @@ public struct FCMRequestBuilder: Sendable {
         let platform = FCMPlatform(of: binding)
         guard
             let template = payloads.fcm(
-                app: binding.app, event, platform, isUrgent: push.content.isUrgent(settings.payload))
+                app: binding.app, event, platform, for: PayloadSign(of: binding).family,
+                isUrgent: push.content.isUrgent(settings.payload))
         else { throw .noTemplate }
         request.headerBlock = try sharedHeaderBlock()
         let context = PayloadContext(
@@ -70,14 +71,8 @@ public struct FCMRequestBuilder: Sendable {
         }
     }
 
-    /// What the keyword PUSHTYPE says to an iPhone.
-    private static func pushType(of event: PushEvent) -> APNsPushType {
-        switch event {
-        case .call: .voip
-        case .refresh: .background
-        default: .alert
-        }
-    }
+    /// What the keyword PUSHTYPE says to an iPhone: Google has no VoIP push, and sends to the token for alerts.
+    private static func pushType(of event: PushEvent) -> APNsPushType { event == .refresh ? .background : .alert }
 
     private mutating func sharedHeaderBlock() throws(PushFailure) -> HTTPHeaderBlock {
         if let headerBlock { return headerBlock }
@@ -119,11 +114,11 @@ public enum FCMPlatform: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// Sections of a message that are meant for others.
+    /// Sections of a message that are meant for others, and a topic for Apple: Google knows that of the app.
     var foreignSections: Set<String> {
         switch self {
         case .android: ["message.apns", "message.webpush"]
-        case .ios: ["message.android", "message.android_v2", "message.webpush"]
+        case .ios: ["message.android", "message.android_v2", "message.webpush", "message.apns.headers.apns-topic"]
         case .web: ["message.android", "message.android_v2", "message.apns"]
         }
     }

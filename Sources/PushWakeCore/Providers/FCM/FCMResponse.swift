@@ -99,10 +99,11 @@ public enum FCMResponse {
         }
     }
 
-    /// The code, and the field that was wrong: an operator with a template of his own needs to know it.
+    /// The code, and the field that was wrong, or what Apple said: an operator with a template of their own needs to know it.
     private static func detailed(_ word: String, _ error: JSONValue?) -> String {
-        guard let field = violatedFields(error).first else { return word }
-        return "\(word) \(field.prefix(64))"
+        let apple = (error?["details"]?.array ?? []).first { $0["@type"]?.string?.hasSuffix("ApnsError") == true }
+        guard let detail = violatedFields(error).first ?? apple?["reason"]?.string else { return word }
+        return "\(word) \(detail.prefix(64))"
     }
 }
 

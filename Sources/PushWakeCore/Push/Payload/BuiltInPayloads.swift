@@ -4,15 +4,25 @@
 public enum BuiltInPayloads {
     /// Whose apps the payload is made for.
     public enum Family: String, Sendable, CaseIterable {
-        /// Our own: small, flat, every value under a name that says what it is.
+        /// Our own: flat, every value under a name that says what it is. A call has the names of the usual samples for
+        /// React Native and Flutter too: an app that misses one crashes, or reports no call and is killed by iOS.
         case plain
         /// `fcmmessage.txt` and `pushkitmessage.txt`, with the defects of the printed text mended:
         /// one comma too many, and sections that had slipped out of `message`. `sent-at` and `expires-at` are ours.
         /// For an iPhone behind FCM the expiration is the time that Apple asks for, not a number of seconds, and the
         /// topic is left to Google, who knows that of the app: PACKAGE is a project there.
         case mizutech
-        /// What Flexisip sends, key for key.
+        /// What Flexisip sends, key for key; FCM's data has our `event` too.
         case flexisip
+
+        /// Number among the cases.
+        var place: Int {
+            switch self {
+            case .plain: 0
+            case .mizutech: 1
+            case .flexisip: 2
+            }
+        }
     }
 
     /// The template text for a provider. It depends on the push type where Apple shows it, and on the kind of phone
@@ -41,16 +51,16 @@ public enum BuiltInPayloads {
         case (.flexisip, .fcm): platform == .ios ? flexisipFCMForApple : flexisipFCM(way, extras)
         case (.plain, .apns):
             switch type {
-            case .voip: "{\"aps\":{},\(plainFacts)}"
+            case .voip: "{\(plainFacts),\(plainTimes),\(callNames),\(callFlags)}"
             case .alert:
                 """
                 {"aps":{"alert":{"title":"<title>","body":"<body>"},"sound":"<sound>",\
-                "mutable-content":<mutable-content>},\(plainFacts)}
+                "mutable-content":<mutable-content>},\(plainFacts),\(plainTimes)}
                 """
-            case .background: "{\"aps\":{\"content-available\":1},\(plainFacts)}"
+            case .background: "{\"aps\":{\"content-available\":1},\(plainFacts),\(plainTimes)}"
             }
         case (.plain, .fcm): platform == .ios && type == .background ? plainFCMSilent : plainFCM(way, extras)
-        default: "{\(plainFacts),\"title\":\"<title>\",\"body\":\"<body>\",\"text\":\"<text>\"}"
+        default: "{\(plainFacts),\(plainTimes),\"title\":\"<title>\",\"body\":\"<body>\",\"text\":\"<text>\"}"
         }
     }
 
@@ -59,14 +69,30 @@ public enum BuiltInPayloads {
     /// messages finds everything where it was.
     static let declarative = """
         {"web_push":8030,"notification":{"title":"<title>","body":"<body>","navigate":"<navigate>","tag":"<call-id>",\
-        "data":{\(plainFacts)}},"mutable":true,\(plainFacts),"title":"<title>","body":"<body>","text":"<text>"}
+        "data":{\(plainFacts),\(plainTimes)}},"mutable":true,\(plainFacts),\(plainTimes),\
+        "title":"<title>","body":"<body>","text":"<text>"}
         """
 
     private static let plainFacts = """
-        "event":"<event>","call-id":"<call-id>","from-uri":"<from-uri>","from-user":"<from-user>",\
-        "display-name":"<from-name>","to-uri":"<to-uri>","sent-at":<sent-at>,"expires-at":<expires-at>,\
-        "ttl":<ttl>
+        "event":"<event>","call-id":"<call-id>","uuid":"<call-uuid>","from-uri":"<from-uri>",\
+        "from-user":"<from-user>","display-name":"<from-name>","to-uri":"<to-uri>"
         """
+
+    private static let plainTimes = #""sent-at":<sent-at>,"expires-at":<expires-at>,"ttl":<ttl>"#
+
+    /// In FCM's `data` all values are texts.
+    private static let plainTimesAsText = #""sent-at":"<sent-at>","expires-at":"<expires-at>","ttl":"<ttl>""#
+
+    /// What the samples of other projects read of a call: `handle` and `callerName`
+    /// (react-native-voip-push-notification), `id`, `nameCaller` and `isVideo` (flutter_callkit_incoming), `caller_…` and
+    /// `has_video` (flutter-webrtc's callkeep, which takes no push with `aps` in it).
+    private static let callNames = """
+        "id":"<call-uuid>","handle":"<from-user>","callerName":"<caller>","nameCaller":"<caller>",\
+        "caller_id":"<from-user>","caller_name":"<caller>","caller_id_type":"number"
+        """
+
+    private static let callFlags = #""has_video":<video>,"isVideo":<video>"#
+    private static let callFlagsAsText = #""has_video":"<video>","isVideo":"<video>""#
 
     private static func plainFCM(_ way: AndroidV2Delivery, _ extras: PayloadExtras) -> String {
         // Its app shows everything itself.
@@ -78,9 +104,8 @@ public enum BuiltInPayloads {
             {"message":{
               "token":"<token>",
               "data":{
-                "event":"<event>","call-id":"<call-id>","from-uri":"<from-uri>","from-user":"<from-user>",
-                "display-name":"<from-name>","to-uri":"<to-uri>","title":"<title>","body":"<body>","text":"<text>",
-                "sent-at":"<sent-at>","expires-at":"<expires-at>","ttl":"<ttl>"
+                \(plainFacts),"title":"<title>","body":"<body>","text":"<text>",\(plainTimesAsText),
+                \(callNames),\(callFlagsAsText)
               },
               \(android),
               "apns":{
@@ -96,11 +121,7 @@ public enum BuiltInPayloads {
     private static let plainFCMSilent = """
         {"message":{
           "token":"<token>",
-          "data":{
-            "event":"<event>","call-id":"<call-id>","from-uri":"<from-uri>","from-user":"<from-user>",
-            "display-name":"<from-name>","to-uri":"<to-uri>",
-            "sent-at":"<sent-at>","expires-at":"<expires-at>","ttl":"<ttl>"
-          },
+          "data":{\(plainFacts),\(plainTimesAsText)},
           "apns":{
             "headers":{"apns-priority":"5","apns-push-type":"background"},
             "payload":{"aps":{"content-available":1}}
@@ -118,7 +139,7 @@ public enum BuiltInPayloads {
               },
               "aps": {
                 "alert": { "title": "TITLE", "body": "BODY" },
-                "content-available": 1, "sound": "SOUND", "badge": 1\(mutable)
+                "content-available": 1, "sound": "SOUND", "badge": <badge-boolean>\(mutable)
               },
               "data": {
                 "ntype": TYPE, "nfromusername": "FROMUSERNAME", "nfrom": "FROM", "nmsg": "MSG",
@@ -175,7 +196,7 @@ public enum BuiltInPayloads {
     private static let flexisipVoIP = """
         {
           "aps": {
-            "sound": "", "loc-key": "<alert-msg-id>", "loc-args": ["<from>"],
+            "sound": "<call-sound>", "loc-key": "<alert-msg-id>", "loc-args": ["<from>"],
             "call-id": "<call-id>", "uuid": "<uid>", "send-time": "<date>"
           },
           "from-uri": "<from-uri>", "display-name": "<from-name>", "pn_ttl": <ttl>, "customPayload": {}
@@ -196,7 +217,7 @@ public enum BuiltInPayloads {
         {
           "aps": {
             "alert": { "loc-key": "<alert-msg-id>", "loc-args": ["<from>"] },
-            "sound": "<alert-sound>", "mutable-content": <mutable-content>, "badge": <badge-boolean>
+            "sound": "<alert-sound>", "mutable-content": <mutable-notice>, "badge": <badge-boolean>
           },
           "from-uri": "<from-uri>", "display-name": "<from-name>", "call-id": "<call-id>", "pn_ttl": <ttl>,
           "uuid": "<uid>", "send-time": "<date>", "chat-room-addr": "<chatroom-addr>", "customPayload": {}
@@ -215,7 +236,7 @@ public enum BuiltInPayloads {
               "custom-payload": "{}", "event": "<event>"
             },
             "apns": {
-              "headers": { "apns-priority": "<apns-priority>" },
+              "headers": { "apns-priority": "<apns-priority>", "apns-push-type": "<push-type>" },
               "payload": {
                 "aps": {
                   "alert": { "loc-key": "<alert-msg-id>", "loc-args": ["<from>"] },

@@ -5,7 +5,7 @@ public struct PayloadExtras: Equatable, Sendable {
     /// Which alerts a Notification Service Extension may change before iOS shows them (Apple, "Modifying content in
     /// newly delivered notifications"): it can put in the name that the receiver has in the address book.
     public enum MutableContent: String, Equatable, Sendable {
-        /// As the payload always had it: every alert of `plain` and `flexisip`, none of `mizutech`.
+        /// Messages of `plain` and `flexisip`, and of `flexisip` news of a mailbox; nothing of `mizutech`.
         case automatic = "auto"
         /// Messages and missed calls alone, of all payloads.
         case messages

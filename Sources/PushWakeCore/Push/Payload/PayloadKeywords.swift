@@ -90,13 +90,14 @@ public enum PayloadField: UInt8, Sendable, CaseIterable {
     case callID, priority, notificationPriority, apnsPriority, timeToLive, pushType
     case sound, text, message, title, body
     case instance, date, chatRoom, badge, alertKey, alertSound, sentAt, expiresAt, selector
-    case platform, kind, provider, certificate, mutableContent, navigate, media
-    case fromTag, legacyKey
+    case platform, kind, provider, certificate, mutableContent, mutableNotice, navigate, media, video
+    case fromTag, legacyKey, callUUID, callSound
 
-    /// Stands in a template without quotes too, because it always is a number.
-    public var isNumber: Bool {
+    /// Stands in a template without quotes too, because it always is a number, or `true` or `false`.
+    public var isLiteral: Bool {
         switch self {
-        case .type, .apnsPriority, .timeToLive, .badge, .sentAt, .expiresAt, .mutableContent: true
+        case .type, .apnsPriority, .timeToLive, .badge, .sentAt, .expiresAt, .mutableContent, .mutableNotice, .video:
+            true
         default: false
         }
     }
@@ -133,8 +134,8 @@ public enum PayloadField: UInt8, Sendable, CaseIterable {
         ("priority", .priority), ("apns-priority", .apnsPriority), ("push-type", .pushType), ("sound", .sound),
         ("text", .text), ("title", .title), ("body", .body), ("sent-at", .sentAt), ("expires-at", .expiresAt),
         ("selector", .selector), ("platform", .platform), ("kind", .kind), ("provider", .provider),
-        ("mutable-content", .mutableContent), ("navigate", .navigate),
-        ("media", .media),
+        ("mutable-content", .mutableContent), ("mutable-notice", .mutableNotice), ("navigate", .navigate),
+        ("media", .media), ("video", .video), ("call-uuid", .callUUID), ("call-sound", .callSound),
     ]
 
     /// Flexisip's `$name`s for a URL, where `<name>` cannot stand.

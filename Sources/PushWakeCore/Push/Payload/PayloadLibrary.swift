@@ -13,8 +13,8 @@ public struct PayloadLibrary: Sendable {
     }
 
     private let rule: NotificationRule
-    private var standard: [Provider: Variants] = [:]
-    private var ofApp: [Provider: [String: Variants]] = [:]
+    private var standard: [Provider: Payloads] = [:]
+    private var ofApp: [Provider: [String: Payloads]] = [:]
 
     /// Compiles one built-in family for all; `flexisipCompatible` adds Flexisip's misspelt `form-uri` to its FCM data.
     public init(
@@ -22,7 +22,8 @@ public struct PayloadLibrary: Sendable {
         flexisipCompatible: Bool = false, extras: PayloadExtras = PayloadExtras()
     ) throws(PayloadTemplateError) {
         try self.init(
-            PayloadFamilies(family), notifications: rule, flexisipCompatible: flexisipCompatible, extras: extras)
+            PayloadFamilies(.fixed(family)), notifications: rule, flexisipCompatible: flexisipCompatible,
+            extras: extras)
     }
 
     /// Compiles built-in families for all, for providers and for apps.
@@ -33,16 +34,13 @@ public struct PayloadLibrary: Sendable {
         self.rule = rule
         let unwanted: Set<String> =
             flexisipCompatible ? [] : ["message.android.data.form-uri", "message.android_v2.data.form-uri"]
-        func compile(
-            _ family: BuiltInPayloads.Family, _ provider: Provider
-        ) throws(PayloadTemplateError) -> Variants {
-            try Variants(provider, dropping: unwanted, extras) { type, platform, way in
-                Array(BuiltInPayloads.source(family, provider, type, platform, way, extras).utf8)
-            }
+        for provider in PayloadFamilies.providers {
+            standard[provider] = try Payloads(families.usual, provider, dropping: unwanted, extras)
         }
-        for provider in PayloadFamilies.providers { standard[provider] = try compile(families.usual, provider) }
         for exception in families.exceptions {
-            put(try compile(exception.family, exception.provider), for: exception.provider, app: exception.app)
+            put(
+                try Payloads(exception.rule, exception.provider, dropping: unwanted, extras),
+                for: exception.provider, app: exception.app)
         }
     }
 
@@ -52,27 +50,25 @@ public struct PayloadLibrary: Sendable {
         _ source: [UInt8], for provider: Provider, app: String = "", type: APNsPushType? = nil
     ) throws(PayloadTemplateError) {
         if provider == .apns, let type {
-            guard var variants = variants(provider, Self.key(app, of: provider)) else { return }
-            try variants.replace(type, by: source)
-            return put(variants, for: provider, app: app)
+            guard var payloads = payloads(.apns, Self.key(app, of: .apns)) else { return }
+            try payloads.replace(type, by: source)
+            return put(payloads, for: provider, app: app)
         }
-        put(try Variants(provider, dropping: []) { _, _, _ in source }, for: provider, app: app)
+        put(Payloads(own: try Variants(provider, dropping: []) { _, _, _ in source }), for: provider, app: app)
     }
 
     /// Replaces the payload of a provider by a built-in one.
     public mutating func use(
         _ family: BuiltInPayloads.Family, for provider: Provider, extras: PayloadExtras = PayloadExtras()
     ) throws(PayloadTemplateError) {
-        standard[provider] = try Variants(provider, dropping: [], extras) { type, platform, way in
-            Array(BuiltInPayloads.source(family, provider, type, platform, way, extras).utf8)
-        }
+        standard[provider] = try Payloads(.fixed(family), provider, dropping: [], extras)
     }
 
-    private mutating func put(_ variants: Variants, for provider: Provider, app: String) {
+    private mutating func put(_ payloads: Payloads, for provider: Provider, app: String) {
         if app.isEmpty {
-            standard[provider] = variants
+            standard[provider] = payloads
         } else {
-            ofApp[provider, default: [:]][Self.key(app, of: provider)] = variants
+            ofApp[provider, default: [:]][Self.key(app, of: provider)] = payloads
         }
     }
 
@@ -81,25 +77,30 @@ public struct PayloadLibrary: Sendable {
         provider == .apns ? String(APNsTopic.bundle(of: app)) : app
     }
 
-    /// The template for a push through Apple.
-    public func apns(app: String, _ type: APNsPushType) -> PayloadTemplate? {
-        variants(.apns, Self.key(app, of: .apns))?.apns(type)
+    /// The template for a push through Apple. `family` is what the phone's app understands; a fixed payload and an own
+    /// template are the same for all.
+    public func apns(
+        app: String, _ type: APNsPushType, for family: BuiltInPayloads.Family = .plain
+    ) -> PayloadTemplate? {
+        payloads(.apns, Self.key(app, of: .apns))?.variants(for: family).apns(type)
     }
 
     /// The template for a push through Google. One that is not urgent may take another way with `android_v2`.
     public func fcm(
-        app: String, _ event: PushEvent, _ platform: FCMPlatform, isUrgent: Bool = true
+        app: String, _ event: PushEvent, _ platform: FCMPlatform, for family: BuiltInPayloads.Family = .plain,
+        isUrgent: Bool = true
     ) -> PayloadTemplate? {
-        variants(.fcm, app)?.fcm(platform, event, keepsNotification: keepsNotification(event), isUrgent: isUrgent)
+        payloads(.fcm, app)?.variants(for: family).fcm(
+            platform, event, keepsNotification: keepsNotification(event), isUrgent: isUrgent)
     }
 
-    /// The template for an encrypted Web Push. Of what is to be read it may be one that browsers show by themselves,
-    /// which takes a title.
+    /// The template for an encrypted Web Push, which is the same for all families. Of what is to be read it may be one that
+    /// browsers show by themselves, which takes a title.
     public func webPush(app: String, _ event: PushEvent = .call, hasTitle: Bool = true) -> PayloadTemplate? {
-        variants(.webpush, app)?.webPush(event, hasTitle: hasTitle)
+        payloads(.webpush, app)?.variants(for: .plain).webPush(event, hasTitle: hasTitle)
     }
 
-    private func variants(_ provider: Provider, _ app: String) -> Variants? {
+    private func payloads(_ provider: Provider, _ app: String) -> Payloads? {
         if let own = ofApp[provider]?[app] { return own }
         return standard[provider]
     }
@@ -118,6 +119,76 @@ public struct PayloadLibrary: Sendable {
 }
 
 extension PayloadLibrary {
+    /// What a phone's pushes carry, and why.
+    public struct Choice: Equatable, Sendable {
+        /// A built-in payload, `own` for a template of the operator's own, or `fixed` where there is one form alone.
+        public let payload: String
+        /// In words.
+        public let reason: String
+
+        public init(payload: String, reason: String) {
+            self.payload = payload
+            self.reason = reason
+        }
+    }
+
+    /// Says what the pushes of a phone carry.
+    public func choice(for binding: Binding, webhook: WebhookProviders, flexiAPI: FlexiAPIApps) -> Choice {
+        if webhook.serves(binding) { return Choice(payload: "own", reason: "webhook_body says so") }
+        if flexiAPI.serves(binding) { return Choice(payload: "fixed", reason: "FlexiAPI composes the push") }
+        guard binding.provider != .webpush, PayloadFamilies.providers.contains(binding.provider) else {
+            return Choice(payload: "fixed", reason: "\(binding.providerName) has one form")
+        }
+        let app = Self.key(binding.app, of: binding.provider)
+        return payloads(binding.provider, app)?.choice(for: binding)
+            ?? Choice(payload: "", reason: "there is no template for \(binding.provider.name)")
+    }
+
+    /// The payloads of a provider or of an app.
+    private struct Payloads: Sendable {
+        private enum Source: Equatable, Sendable {
+            case builtIn(PayloadRule)
+            case own
+        }
+
+        private let source: Source
+        /// One for all phones, or one for each family, where the phone decides.
+        private var byFamily: [Variants]
+
+        init(own variants: Variants) { (source, byFamily) = (.own, [variants]) }
+
+        init(
+            _ rule: PayloadRule, _ provider: Provider, dropping unwanted: Set<String>, _ extras: PayloadExtras
+        ) throws(PayloadTemplateError) {
+            source = .builtIn(rule)
+            byFamily = []
+            for family in rule.families {
+                byFamily.append(
+                    try Variants(provider, dropping: unwanted, extras) { type, platform, way in
+                        Array(BuiltInPayloads.source(family, provider, type, platform, way, extras).utf8)
+                    })
+            }
+        }
+
+        func variants(for family: BuiltInPayloads.Family) -> Variants {
+            byFamily.count == 1 ? byFamily[0] : byFamily[family.place]
+        }
+
+        mutating func replace(_ type: APNsPushType, by source: [UInt8]) throws(PayloadTemplateError) {
+            for index in byFamily.indices { try byFamily[index].replace(type, by: source) }
+        }
+
+        func choice(for binding: Binding) -> Choice {
+            switch source {
+            case .own: return Choice(payload: "own", reason: "template_dir has a file for it")
+            case .builtIn(.fixed(let family)): return Choice(payload: family.rawValue, reason: "payload says so")
+            case .builtIn(.auto):
+                let sign = PayloadSign(of: binding)
+                return Choice(payload: sign.family.rawValue, reason: sign.words)
+            }
+        }
+    }
+
     /// One template text, compiled for each use with the sections left out that the use must not have.
     private struct Variants: Sendable {
         private var templates: [PayloadTemplate]

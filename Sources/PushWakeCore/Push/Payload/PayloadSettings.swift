@@ -23,8 +23,11 @@ public final class PayloadSettings: Equatable, Sendable {
     /// URL that a browser opens when somebody taps on a notification; empty for none.
     public let navigate: String
 
+    /// What Apple's and Google's services play where nobody chose a sound.
+    public static let usualSound = "default"
+
     public init(
-        callSound: String = "default", messageSound: String = "default", otherSound: String = "default",
+        callSound: String = usualSound, messageSound: String = usualSound, otherSound: String = usualSound,
         badge: UInt8 = 1, showsCaller: Bool = true, usesSandbox: Bool = false, isVoicemailUrgent: Bool = false,
         mutableContent: PayloadExtras.MutableContent = .automatic, navigate: String = ""
     ) {
@@ -37,6 +40,15 @@ public final class PayloadSettings: Equatable, Sendable {
         self.isVoicemailUrgent = isVoicemailUrgent
         self.mutableContent = mutableContent
         self.navigate = navigate
+    }
+
+    /// What the operator has played for an event.
+    func sound(of event: PushEvent) -> String {
+        switch event {
+        case .call: callSound
+        case .chat, .groupChat: messageSound
+        default: otherSound
+        }
     }
 
     public static func == (a: PayloadSettings, b: PayloadSettings) -> Bool {
@@ -88,87 +100,20 @@ public struct PayloadRules: Equatable, Sendable {
             topLevel: ["message", "validate_only"], required: ["message", "message.token"])
     }
 
-    /// Why a member may not be called that, or have a value that begins so; nil when it may.
-    func objection(to name: String, under path: String, valueStartingWith byte: UInt8?) -> String? {
+    /// Google sends no VoIP pushes: with this header Apple refuses whatever comes from there.
+    private static let pushTypeBehindFCM = (path: "message.apns.headers", name: "apns-push-type")
+
+    /// Why a member may not be called that, or have a value that begins so, or this text; nil when it may.
+    func objection(to name: String, under path: String, valueStartingWith byte: UInt8?, text: String) -> String? {
         if path.isEmpty, let topLevel, !topLevel.contains(name) {
             return "\"\(name)\" may not stand here: all goes inside \"message\""
+        }
+        if (path, name) == Self.pushTypeBehindFCM, text == "voip" {
+            return "Google has no VoIP push: write alert, or <push-type>"
         }
         guard stringMaps.contains(path) else { return nil }
         if byte != UInt8(ascii: "\"") { return "FCM takes only strings here: put the value in quotes" }
         let isReserved = name == "from" || name == "message_type" || name.hasPrefix("google.") || name.hasPrefix("gcm.")
         return isReserved ? "\"\(name)\" is reserved by FCM" : nil
-    }
-}
-
-/// Which built-in payload goes where: one for all, and others for single providers or apps.
-public struct PayloadFamilies: Equatable, Sendable {
-    /// A provider, or one of its apps, that has a payload of its own.
-    public struct Exception: Equatable, Sendable {
-        /// One of `providers`.
-        public let provider: Provider
-        /// Bundle id, package or project; empty for all.
-        public let app: String
-        public let family: BuiltInPayloads.Family
-    }
-
-    /// What a setting says wrongly.
-    public struct Mistake: Error, Equatable, Sendable {
-        /// What to write instead.
-        public let remedy: String
-    }
-
-    /// Providers whose payloads are templates; the others have a form of their own.
-    public static let providers = [Provider.apns, .fcm, .webpush]
-
-    /// For whatever is not an exception.
-    public private(set) var usual: BuiltInPayloads.Family
-    /// In the order given.
-    public private(set) var exceptions: [Exception] = []
-
-    /// The same for all.
-    public init(_ usual: BuiltInPayloads.Family) { self.usual = usual }
-
-    /// Reads `plain, fcm=mizutech, apns.com.example.phone=flexisip`; without a first name `plain` is the usual one.
-    public init(setting: String) throws(Mistake) {
-        self.init(.plain)
-        for (number, part) in setting.split(separator: ",", omittingEmptySubsequences: false).enumerated() {
-            let sides = part.split(separator: "=", omittingEmptySubsequences: false).map(Self.trimmed)
-            if sides.count == 1, number == 0 {
-                usual = try Self.family(sides[0])
-            } else {
-                guard sides.count == 2 else {
-                    throw Mistake(remedy: "write one payload for all, then PROVIDER=PAYLOAD or PROVIDER.APP=PAYLOAD")
-                }
-                exceptions.append(try Self.exception(sides[0], try Self.family(sides[1])))
-            }
-        }
-    }
-
-    private static func exception(
-        _ target: Substring, _ family: BuiltInPayloads.Family
-    ) throws(Mistake) -> Exception {
-        for provider in Self.providers {
-            if target == provider.name { return Exception(provider: provider, app: "", family: family) }
-            if target.hasPrefix("\(provider.name)."), target.utf8.count > provider.name.utf8.count + 1 {
-                let app = String(target.dropFirst(provider.name.count + 1))
-                return Exception(provider: provider, app: app, family: family)
-            }
-        }
-        throw Mistake(
-            remedy: "before = write apns, fcm or webpush, or one of their apps such as apns.com.example.phone")
-    }
-
-    private static func family(_ name: Substring) throws(Mistake) -> BuiltInPayloads.Family {
-        guard let family = BuiltInPayloads.Family(rawValue: String(name)) else {
-            throw Mistake(
-                remedy: "write one of \(BuiltInPayloads.Family.allCases.map(\.rawValue).joined(separator: ", "))")
-        }
-        return family
-    }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        var rest = text.drop { $0 == " " || $0 == "\t" }
-        while let last = rest.last, last == " " || last == "\t" { rest.removeLast() }
-        return rest
     }
 }

@@ -55,7 +55,7 @@ public struct PayloadTemplate: Equatable, Sendable {
     }
 
     /// Bytes that most payloads fit in.
-    private static let usualRoom = 512
+    private static let usualRoom = 1024
     /// More room than anything wants that looks at it before it writes.
     private static let spareRoom = 64
 
@@ -131,11 +131,19 @@ public struct PayloadTemplate: Equatable, Sendable {
         let literals = literals.span
         let steps = steps.span
         var start = 0
+        var uuid: NameUUID?
         for index in steps.indices {
             let step = steps[index]
             out.append(copying: literals.extracting(start..<step.end))
             start = step.end
-            if let field = step.field { context.append(field, of: push, escape, to: &out) }
+            if step.field == .callUUID {
+                // Worth to be made once: a payload has it under the names of several apps.
+                let made = uuid ?? PayloadContext.uuid(ofCall: push.content.callID)
+                uuid = made
+                made.append(to: &out)
+            } else if let field = step.field {
+                context.append(field, of: push, escape, to: &out)
+            }
         }
     }
 }

@@ -97,7 +97,8 @@ struct PayloadTemplateCompiler {
         guard peek() == UInt8(ascii: ":") else { throw failure("expected : after the member name") }
         emitNext()
         skipSpace()
-        if let objection = rules.objection(to: name, under: path, valueStartingWith: peek()) {
+        let text = TemplateText.rawString(in: source, at: position)
+        if let objection = rules.objection(to: name, under: path, valueStartingWith: peek(), text: text) {
             throw failure(objection, at: start)
         }
         try value(path: memberPath, depth: depth + 1)
@@ -211,7 +212,7 @@ struct PayloadTemplateCompiler {
         guard let (field, length) = TemplateText.keyword(in: source, at: position) else {
             throw failure("expected a value")
         }
-        guard field.isNumber else { throw failure("this keyword gives text and needs quotes around it") }
+        guard field.isLiteral else { throw failure("this keyword gives text and needs quotes around it") }
         emit(field)
         position += length
     }

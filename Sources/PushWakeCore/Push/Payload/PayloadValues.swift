@@ -60,6 +60,8 @@ struct PayloadContext: Sendable {
         case .timeToLive: Decimal.append(UInt64(timeToLive), to: &out)
         case .badge: Decimal.append(UInt64(settings.badge), to: &out)
         case .mutableContent: Decimal.append(isMutable(push) ? UInt64(1) : 0, to: &out)
+        case .mutableNotice: Decimal.append(isMutable(push) || isKnownNotice(push) ? UInt64(1) : 0, to: &out)
+        case .video: escape.append(push.content.hasVideo ? "true" : "false", to: &out)
         case .sentAt: Decimal.append(push.content.sentAt != 0 ? push.content.sentAt : now, to: &out)
         case .expiresAt: Decimal.append(expiresAt(push), to: &out)
         case .date: appendDate(escape, &out)
@@ -102,7 +104,8 @@ struct PayloadContext: Sendable {
         case .instance: return hasDetails ? push.binding.instance : ""
         case .selector: return hasDetails ? push.binding.attributes[.selector] ?? "" : ""
         case .sound: return hasDetails ? sound(push) : ""
-        case .alertSound: return hasDetails ? soundAttribute(push) ?? "empty" : "empty"
+        case .alertSound: return hasDetails ? chosenSound(push) ?? "empty" : "empty"
+        case .callSound: return hasDetails ? chosenSound(push) ?? "" : ""
         case .alertKey:
             return PayloadWording.alertKey(
                 of: push.content.event, push.content.occasion, attributes: keyAttributes(push))
@@ -122,13 +125,28 @@ struct PayloadContext: Sendable {
         }
     }
 
-    /// An extension of the app's may change what is shown.
+    /// An extension of the app's may change what is shown. That of Linphone suppresses what it finds no message for
+    /// (linphone-iphone, `NotificationService.swift`).
     private func isMutable(_ push: Push) -> Bool {
         switch (settings.mutableContent, push.content.event) {
-        case (.automatic, _), (.messages, .chat), (.messages, .groupChat), (.messages, .missed): true
-        case (.messages, _), (.never, _): false
+        case (.automatic, .chat), (.automatic, .groupChat), (.messages, .chat), (.messages, .groupChat),
+            (.messages, .missed):
+            true
+        case (.automatic, _), (.messages, _), (.never, _): false
         }
     }
+
+    /// Linphone's extension knows this notice by its string, and the app has no words for it without the extension.
+    private func isKnownNotice(_ push: Push) -> Bool {
+        settings.mutableContent == .automatic && push.content.event == .voicemail
+            && push.binding.attributes[.waitingText].map { $0 == PayloadWording.waitingKey } ?? true
+    }
+
+    /// What a call is called where only a UUID will do: an app makes the same one of the Call-ID in its INVITE.
+    static func uuid(ofCall callID: String) -> NameUUID { NameUUID(of: callID.utf8.span, in: callSpace) }
+
+    /// 345198a0-fbeb-40ca-a578-6948d80653dd, drawn by chance. Apps know it: it must not change.
+    private static let callSpace = NameUUID(high: 0x3451_98A0_FBEB_40CA, low: 0xA578_6948_D806_53DD)
 
     /// When an app may drop the push. What an alert gets as its expiration at Apple does not count: a call rings on
     /// all the same. A push that is for now or never has a minute to arrive.
@@ -183,12 +201,14 @@ struct PayloadContext: Sendable {
     }
 
     private func sound(_ push: Push) -> String {
+        soundAttribute(push) ?? settings.sound(of: push.content.event)
+    }
+
+    /// The sound that the phone asked for, or the operator; nil where neither did.
+    private func chosenSound(_ push: Push) -> String? {
         if let own = soundAttribute(push) { return own }
-        switch push.content.event {
-        case .call: return settings.callSound
-        case .chat, .groupChat: return settings.messageSound
-        default: return settings.otherSound
-        }
+        let sound = settings.sound(of: push.content.event)
+        return sound == PayloadSettings.usualSound ? nil : sound
     }
 
     private func isGivenUp(_ step: Sacrifice) -> Bool {

@@ -60,6 +60,9 @@ enum PayloadWording {
         }
     }
 
+    /// Flexisip's key for a message that waits in a mailbox.
+    static let waitingKey = "MWI_NOTIFY_STR"
+
     /// `loc-key` of an Apple push: the phone's attribute, or Flexisip's default.
     static func alertKey(of event: PushEvent, _ occasion: PushOccasion, attributes: Binding.Attributes) -> String {
         if occasion == .declinedElsewhere {
@@ -69,7 +72,7 @@ enum PayloadWording {
         case .call: attributes[.callText] ?? "IC_MSG"
         case .chat, .custom: attributes[.messageText] ?? "IM_MSG"
         case .groupChat: attributes[.groupChatText] ?? "GC_MSG"
-        case .voicemail: attributes[.waitingText] ?? "MWI_NOTIFY_STR"
+        case .voicemail: attributes[.waitingText] ?? waitingKey
         case .refer: "IC_SIL"
         case .cancel, .missed: attributes[.missedText] ?? "Missing call"
         case .answeredElsewhere: attributes[.elsewhereText] ?? "Accepted elsewhere"

@@ -1,7 +1,22 @@
 // SPDX-License-Identifier: MIT
 
 /// Parts of a SIP or tel URI, for display: lenient, never failing. Ranges count bytes.
-enum SIPAddressParts {
+package enum SIPAddressParts {
+    /// The URI of an address that somebody typed: `sip:alice@example.com` for `alice` at example.com, `tel:1111` for a number
+    /// of no domain. Empty when it cannot be one, such as a name with a space.
+    package static func uri(typed text: String, at domain: String) -> String {
+        let bytes = text.utf8.span
+        guard !bytes.isEmpty, ByteClass.url.containsAll(of: text) else { return "" }
+        if schemeLength(of: bytes) > 0 { return text }
+        if bytes.contains(ASCII.at) { return "sip:\(text)" }
+        if !domain.isEmpty { return "sip:\(text)@\(domain)" }
+        let isNumber = text.utf8.allSatisfy { ByteClass.digit.contains($0) || "+*".utf8.contains($0) }
+        return isNumber ? "tel:\(text)" : "sip:\(text)@\(unknownDomain)"
+    }
+
+    /// Nobody's (RFC 6761, 6.4).
+    private static let unknownDomain = "unknown.invalid"
+
     /// `alice` of `sip:alice:secret@example.com;transport=tls`; a tel number; empty when there is none.
     static func user(of uri: Span<UInt8>) -> Range<Int> {
         let start = schemeLength(of: uri)

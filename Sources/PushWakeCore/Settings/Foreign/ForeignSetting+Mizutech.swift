@@ -4,12 +4,18 @@ extension ForeignSetting {
     /// Mizutech's server and gateway ("Push notifications", Advanced configuration options).
     static let mizutech: [Self] = [
         .mizutech("pushnotification", .loadCall, "0: never; 1: unless_overloaded; 2, 3: always"),
-        .mizutech("pushnotification_chat", .loadChat, "0: never; 1: low_load; 2: unless_overloaded; 3: always"),
+        .mizutech(
+            "pushnotification_chat", .loadChat,
+            "0: never; 1: low_load; 2: unless_overloaded; 3: always. The default there is 1: here it is 2, since nobody else tells the phone of its message"
+        ),
         .mizutech(
             "pushnotification_chat_when", nil,
             "a message wakes a phone that sleeps at once, and one that is silent after silent_after"),
         .mizutech("pushnotification_cancel", .loadCancel, "0: never; 1: low_load; 2: unless_overloaded; 3: always"),
-        .mizutech("pushnotification_cancel_when", .cancelWhen, "0: unanswered; 1: pushed; 2: always"),
+        .mizutech(
+            "pushnotification_cancel_when", .cancelWhen,
+            "0, 1: unanswered, since both leave out a phone that has answered with 100; 2: always. pushed has no number there"
+        ),
         .mizutech(
             "pushnotification_fcm", .fcmKey,
             "1: set fcm_key; 0: leave it empty. Whether an iPhone is woken through FCM the phone decides (X-MPUSH j)"),
@@ -28,7 +34,10 @@ extension ForeignSetting {
         .mizutech("pushnotification_clientmaxoffline", .clientMaxOffline),
         .mizutech("pushnotification_disableunreg", .unregisterPolicy, "0: remove; 1, 2: keep"),
         .mizutech("pushnotification_regrefresh", .regRefresh),
-        .mizutech("pushnotification_persists", .persist),
+        .mizutech(
+            "pushnotification_persists", .persist,
+            "the default there is -1, 5 to 60 days by load: here it is 30, so that nobody's phone is forgotten because of others"
+        ),
         .mizutech("pushnotification_keepupperreg", .keepUpperReg),
         .mizutech("pushnotification_keeppupperreg", .keepUpperReg, "a misspelling in the same document"),
         .mizutech("pushnotification_ignoresubssame", .ignoreSame, "-1: 5000"),
@@ -43,7 +52,10 @@ extension ForeignSetting {
         .mizutech("pushnotification_removeat_noprid", .removeAtNoprid),
         .mizutech("pushnotification_upperexpire", .upperExpire),
         .mizutech("rebuildregclients", .rebuild),
-        .mizutech("pushnotification_ttl", .messageTimeToLive, "for messages; that of a call is wake_timeout"),
+        .mizutech(
+            "pushnotification_ttl", .messageTimeToLive,
+            "for messages; that of a call is wake_timeout. The default there is 0, at once or never: here a phone without network gets its messages later, and a call that still waits"
+        ),
         .mizutech(
             "pushnotification_teamid", nil,
             "the team id of pn-param is known by its capitals and digits, and never a part of the topic"),
@@ -55,7 +67,9 @@ extension ForeignSetting {
             "pushnotification_apnspushtype", .apnsPushType,
             "one token never takes both calls and alerts; apns_token_kind says which"),
         .mizutech(
-            "pushnotification_topic", .apnsTopic, "any other text than null, set and packagename is the topic itself"),
+            "pushnotification_topic", .apnsTopic,
+            "any other text than null, set and packagename is the topic itself. The default there is null: here it is set, since Apple takes a push without a topic with a certificate of one app alone"
+        ),
         .mizutech("pushnotification_sound_call", .soundCall),
         .mizutech("pushnotification_sound_chat", .soundChat),
         .mizutech("pushnotification_sound_other", .soundOther),

@@ -8,6 +8,10 @@ extension ForeignSetting {
         .mizutech("allowupperseverselction", .upperServers, "a misspelling in the same document"),
         .mizutech("routingforregister", nil, "Kamailio's script routes REGISTER too, by dispatcher (docs/gateway.md)"),
         .mizutech("upperserverlookup", nil, "the script looks up a user's server and sets $du (docs/gateway.md)"),
+        .mizutech(
+            "fwdregistrations_", .upperServers,
+            "the address of the SIP server; where there is one alone, the script has it (docs/gateway.md)"
+        ),
         .mizutech("fwdregistrations", .upperServers, "a phone is registered at the server that it names"),
         .mizutech("forwardauthentications", nil, "the gateway always passes a server's challenge on to the phone"),
         .mizutech("forwardauthpassword", nil, "the phone's answer to a challenge goes to its server as it came"),

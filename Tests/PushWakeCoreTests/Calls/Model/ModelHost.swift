@@ -30,6 +30,8 @@ struct ModelHost {
         /// Its other leg, of which less was heard, or which is older.
         var other: Leg?
         var push = Push.none
+        /// When it was pushed first.
+        var pushedAt: Int64?
         /// The leg that was open when the last push was sent.
         var legAtPush: Int?
         var wasAccepted = false
@@ -168,7 +170,7 @@ struct ModelHost {
     private static let wayFailures = [408, 430, 477, 478, 479, 500, 503]
 
     /// To be called before the machine hears of it.
-    mutating func willProgress(leg: Int, status: Int, isFromPhone: Bool) {
+    mutating func willProgress(leg: Int, status: Int, isFromPhone: Bool, now: Int64) {
         guard status >= 100, let index = devices.firstIndex(where: { $0.has(leg: leg) }) else { return }
         defer { devices[index].order() }
         guard end == nil else {
@@ -219,7 +221,9 @@ struct ModelHost {
             }
             let isDecline = isFromPhone || devices[index].heard == .alerting && !isCutOff
             needsVerb = needsVerb || host == .dialplan || !isDecline
-            if isDecline {
+            if isFromPhone, isTooLate(status, devices[index], now) {
+                devices[index].hasDeclined = true
+            } else if isDecline {
                 devices[index].hasDeclined = true
                 let isFollowed = host == .dialplan && isFromPhone && (300..<400).contains(status)
                 hasForwarded = hasForwarded || isFollowed
@@ -230,6 +234,12 @@ struct ModelHost {
             devices[index].leg = nil
             devices[index].heard = .nothing
         }
+    }
+
+    /// Its app has given up the call that a push had shown, and declines by itself.
+    private func isTooLate(_ status: Int, _ device: Device, _ now: Int64) -> Bool {
+        guard status == 603, device.heard != .alerting, let pushedAt = device.pushedAt else { return false }
+        return device.since - pushedAt >= 15_000 && now - device.since <= 500
     }
 
     /// One of two legs ends, and the other goes on.
@@ -433,6 +443,7 @@ struct ModelHost {
         if devices[device].push == .failed { fail("push \(device), whose push has failed") }
         if outstanding.contains(device) { fail("push \(device) twice at once") }
         devices[device].push = .underway
+        devices[device].pushedAt = devices[device].pushedAt ?? now
         devices[device].legAtPush = devices[device].leg
     }
 

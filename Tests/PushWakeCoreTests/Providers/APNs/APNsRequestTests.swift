@@ -139,6 +139,27 @@ import Testing
         #expect(try build(Samples.remote, Samples.content(.missed), .alert)["apns-expiration"] == "1700000040")
     }
 
+    @Test func `tells a phone without PushKit how long a call is of use all the same`() throws {
+        let request = try APNsRequest.build(
+            Samples.remote, Samples.content(.call), .alert, payloads: PayloadLibrary(.flexisip),
+            settings: APNsSettings(), authorization: [], authority: "h", id: Samples.id, now: now)
+        #expect(request["apns-expiration"] == "0")
+        #expect(JSON.parse(request.body)?["pn_ttl"] == .integer(40))
+    }
+
+    @Test func `keeps the payloads of one app's phones apart`() throws {
+        let library = try PayloadLibrary(PayloadFamilies(setting: "auto"))
+        var builder = APNsRequestBuilder(payloads: library, settings: APNsSettings(), authority: "h")
+        var linphone = Samples.voip
+        linphone.attributes["pn-silent"] = "1"
+        for _ in 0..<2 {
+            let plain = try builder.build(Samples.voip, Samples.content(.call), .voip, id: Samples.id, now: now)
+            #expect(JSON.parse(plain.body)?["event"] == .string("call"))
+            let other = try builder.build(linphone, Samples.content(.call), .voip, id: Samples.id, now: now)
+            #expect(JSON.parse(other.body)?.at("aps.call-id") == .string("call-1@192.0.2.9"))
+        }
+    }
+
     @Test func `has no authorization with a client certificate`() throws {
         #expect(try build(authorization: "")["authorization"] == nil)
     }

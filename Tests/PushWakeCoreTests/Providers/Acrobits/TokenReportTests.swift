@@ -16,7 +16,17 @@ import Testing
         ])
         #expect(report.bindings.map(\.service) == [.voip, .remote])
         #expect(report.bindings.map(\.app) == ["com.a.voip", "com.a.other"])
-        #expect(report.bindings.allSatisfy { $0.instance == "acrobits:S:1" && $0.attributes["pn-selector"] == "S:1" })
+        #expect(report.bindings.allSatisfy { $0.instance.hasPrefix("acrobits:S:1:") })
+        #expect(report.bindings.allSatisfy { $0.attributes["pn-selector"] == "S:1" })
+    }
+
+    /// Acrobits' contract: tuples are kept per device and account.
+    @Test func `is of another device where the token is another one under the same selector`() throws {
+        let values = ["selector": "S:1", "pushToken": "YQ==", "pushappid": "com.a"]
+        let other = values.merging(["pushToken": "Yg=="]) { $1 }
+        let devices = try [values, other, values].map { try report($0).bindings.first?.instance ?? "" }
+        #expect(devices[0] != devices[1])
+        #expect(devices[0] == devices[2])
     }
 
     @Test(arguments: [

@@ -64,6 +64,34 @@ import Testing
         #expect(message.at("apns.payload.aps.alert.body") == .string("Incoming VoIP call from Alice"))
     }
 
+    /// Google has no VoIP push, and knows the topic of the app.
+    @Test(arguments: BuiltInPayloads.Family.allCases, PushEvent.allCases)
+    func `asks Apple for no VoIP push and no topic`(family: BuiltInPayloads.Family, event: PushEvent) throws {
+        let headers = try #require(try apple(PayloadLibrary(family), event))
+        #expect(headers["apns-push-type"] == .string(event == .refresh ? "background" : "alert"))
+        #expect(headers["apns-topic"] == nil)
+        #expect(headers["apns-priority"] != .string("10") || event != .refresh)
+    }
+
+    @Test func `asks for none whatever a template of the operator's own says`() throws {
+        var library = try PayloadLibrary()
+        let source = """
+            {"message":{"token":"TOKEN","apns":{"headers":{"apns-push-type":"PUSHTYPE","apns-topic":"PACKAGE.voip"}}}}
+            """
+        try library.load(Array(source.utf8), for: .fcm)
+        #expect(try apple(library, .call)?.memberNames == ["apns-push-type"])
+        #expect(try apple(library, .call)?["apns-push-type"] == .string("alert"))
+    }
+
+    private func apple(_ library: PayloadLibrary, _ event: PushEvent) throws -> JSONValue? {
+        var binding = Samples.android
+        binding.attributes["pn-platform"] = "ios"
+        let request = try FCMRequest.build(
+            binding, Samples.content(event), payloads: library, settings: FCMSettings(project: "demo-1"),
+            authorization: Array("Bearer at".utf8), authority: "fcm.googleapis.com", now: 1_700_000_000)
+        return JSON.parse(request.body)?.at("message.apns.headers")
+    }
+
     @Test func `refreshes with normal priority`() throws {
         let body = try build(Samples.android, Samples.content(.refresh)).body
         #expect(JSON.parse(body)?.at("message.android.priority") == .string("normal"))

@@ -85,10 +85,21 @@ import Testing
         }
     }
 
-    @Test func `leaves mutable-content as it was without the setting`() throws {
-        #expect(try alert(.plain, .cancel, .automatic) == .integer(1))
-        #expect(try alert(.flexisip, .chat, .automatic) == .integer(1))
-        #expect(try alert(.mizutech, .chat, .automatic) == nil)
+    /// An extension such as Linphone's suppresses what it finds no message for, all but Flexisip's notice of a mailbox.
+    @Test(arguments: PushEvent.allCases)
+    func `may be changed by the app in messages alone`(event: PushEvent) throws {
+        let isMessage = event == .chat || event == .groupChat
+        #expect(try alert(.plain, event, .automatic) == .integer(isMessage ? 1 : 0))
+        #expect(try alert(.flexisip, event, .automatic) == .integer(isMessage || event == .voicemail ? 1 : 0))
+        #expect(try alert(.mizutech, event, .automatic) == nil)
+    }
+
+    @Test func `is no notice that Linphone knows when the phone asked for other words`() throws {
+        var binding = Samples.remote
+        binding.attributes["pn-mwi-str"] = "Neue Nachricht"
+        let template = try PayloadLibrary(.flexisip).apns(app: "", .alert)
+        let value = try render(template, binding, Samples.content(.voicemail), PayloadExtras())
+        #expect(value.at("aps.mutable-content") == .integer(0))
     }
 
     @Test(arguments: BuiltInPayloads.Family.allCases)

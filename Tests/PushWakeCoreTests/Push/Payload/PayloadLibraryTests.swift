@@ -107,6 +107,35 @@ import Testing
         #expect(value == expected)
     }
 
+    @Test(arguments: [
+        (nil, "default", "", "empty"), ("ring.caf", "default", "ring.caf", "empty"),
+        (nil, "bell.caf", "bell.caf", "bell.caf"), ("ring.caf", "bell.caf", "ring.caf", "bell.caf"),
+    ])
+    func `plays in Flexisip's payloads what the phone asked for, or the operator`(
+        wish: String?, setting: String, call: String, message: String
+    ) throws {
+        var binding = Samples.voip
+        binding.attributes["pn-call-snd"] = wish
+        let settings = PayloadSettings(callSound: setting, messageSound: setting)
+        func sound(_ type: APNsPushType, _ event: PushEvent) throws -> JSONValue? {
+            var out: [UInt8] = []
+            try #require(try PayloadLibrary(.flexisip).apns(app: "", type)).render(
+                PayloadValues(binding: binding, content: Samples.content(event), settings: settings), into: &out)
+            return JSON.parse(out)?.at("aps.sound")
+        }
+        #expect(try sound(.voip, .call) == .string(call))
+        #expect(try sound(.alert, .chat) == .string(message))
+    }
+
+    @Test func `leaves the icon of Mizutech's app alone with badge 0`() throws {
+        var out: [UInt8] = []
+        try #require(try PayloadLibrary(.mizutech).apns(app: "", .voip)).render(
+            PayloadValues(
+                binding: Samples.untyped, content: Samples.content(.call), settings: PayloadSettings(badge: 0)),
+            into: &out)
+        #expect(JSON.parse(out)?.at("aps.badge") == .integer(0))
+    }
+
     @Test func `has every field of Flexisip's remote payload`() throws {
         let value = try render(
             PayloadLibrary(.flexisip).apns(app: "", .alert), Samples.remote, Samples.content(.groupChat))
@@ -180,6 +209,7 @@ import Testing
         (#"{"message":{"data":{"n":"TYPE"}}}"#, "message.token"),
         (#"{"message":{"token":"TOKEN","data":{"from":"FROM"}}}"#, "reserved"),
         (#"{"message":{"token":"TOKEN","data":{"google.x":"1"}}}"#, "reserved"),
+        (#"{"message":{"token":"TOKEN","apns":{"headers":{"apns-push-type":"voip"}}}}"#, "no VoIP push"),
     ])
     func `refuses an FCM template that Google would refuse`(source: String, word: String) throws {
         var library = try PayloadLibrary()

@@ -30,6 +30,8 @@ import Testing
         ("<alert-msg-id>", "IC_MSG"), ("<sound-id>", "empty"), ("<device-token>", "0a1b2c3d4e5f"),
         ("<event>", "call"), ("<from-host>", "example.com"), ("<to-uri>", "sip:bob@example.com"),
         ("<sent-at>", "1700000000"), ("<expires-at>", "1700000041"),
+        ("<call-uuid>", "67e8c0ae-5111-56b2-ad58-7e073f560bc5"), ("<video>", "false"), ("<call-sound>", ""),
+        ("<mutable-content>", "0"), ("<mutable-notice>", "0"),
     ])
     func `fills in every keyword`(keyword: String, value: String) throws {
         let out = try render("{\"k\": \"x \(keyword)!\"}", Samples.content(.call, text: "hi"))
@@ -116,6 +118,14 @@ import Testing
         let out = try render(
             #"{"t":TYPE,"l":TTLNUM,"p":APRIORITY,"b":<badge-boolean>,"s":<sent-at>}"#, Samples.content(.chat))
         #expect(String(decoding: out, as: UTF8.self) == #"{"t":1,"l":40,"p":5,"b":1,"s":1700000000}"#)
+    }
+
+    @Test(arguments: [(false, "false"), (true, "true")])
+    func `says whether there is video as JSON does`(hasVideo: Bool, word: String) throws {
+        var content = Samples.content(.call)
+        content.hasVideo = hasVideo
+        let out = try render(#"{"v":<video>,"t":"<video>"}"#, content)
+        #expect(String(decoding: out, as: UTF8.self) == "{\"v\":\(word),\"t\":\"\(word)\"}")
     }
 
     @Test func `may have one name in several objects, and names that differ in an escape alone`() throws {

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeBytes
+
+/// A UUID that follows from a name, version 5 (RFC 9562, 5.5): who knows the name space and the name makes the same one.
+struct NameUUID: Equatable, Sendable {
+    /// The first eight bytes.
+    let high: UInt64
+    /// The last eight bytes.
+    let low: UInt64
+
+    /// Bytes of the text.
+    static let textLength = 36
+
+    /// Takes the bytes of a UUID as they are.
+    init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
+
+    /// Makes the UUID of a name.
+    init(of name: Span<UInt8>, in space: NameUUID) {
+        let digest = SHA1.digest(of: name, behind: (space.high, space.low))
+        high = digest.0 & ~0xF000 | 0x5000
+        low = digest.1 & ~(0b11 << 62) | 0b10 << 62
+    }
+
+    /// Appends the text in small letters; leaves no room where there was too little.
+    func append(to out: inout OutputSpan<UInt8>) {
+        guard out.freeCapacity > Self.textLength else { return out.fill() }
+        for index in UInt64(0)..<32 {
+            if index == 8 || index == 12 || index == 16 || index == 20 { out.append(UInt8(ascii: "-")) }
+            let half = index < 16 ? high : low
+            out.append(Hex.digit(UInt8(truncatingIfNeeded: half >> (60 - 4 * (index & 15)))))
+        }
+    }
+}
+
+/// SHA-1 (RFC 3174), which names things here and protects nothing.
+enum SHA1 {
+    /// The first sixteen bytes of the digest of two words and the bytes behind them.
+    static func digest(of bytes: Span<UInt8>, behind start: (UInt64, UInt64)) -> (UInt64, UInt64) {
+        var state: State = (0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0)
+        let length = 16 + bytes.count
+        var block = InlineArray<16, UInt32>(repeating: 0)
+        block[0] = UInt32(truncatingIfNeeded: start.0 >> 32)
+        block[1] = UInt32(truncatingIfNeeded: start.0)
+        block[2] = UInt32(truncatingIfNeeded: start.1 >> 32)
+        block[3] = UInt32(truncatingIfNeeded: start.1)
+        for index in bytes.indices {
+            let place = index &+ 16
+            block[(place >> 2) & 15] |= UInt32(bytes[index]) << UInt32(24 - 8 * (place & 3))
+            if place & 63 == 63 { next(&block, &state) }
+        }
+        block[(length >> 2) & 15] |= 0x80 << UInt32(24 - 8 * (length & 3))
+        if length & 63 >= 56 { next(&block, &state) }
+        block[14] = UInt32(truncatingIfNeeded: length >> 29)
+        block[15] = UInt32(truncatingIfNeeded: length << 3)
+        next(&block, &state)
+        return (
+            UInt64(state.0) << 32 | UInt64(state.1), UInt64(state.2) << 32 | UInt64(state.3)
+        )
+    }
+
+    private typealias State = (UInt32, UInt32, UInt32, UInt32, UInt32)
+
+    /// Takes a block into the state and empties it (RFC 3174, 6.2).
+    private static func next(_ block: inout InlineArray<16, UInt32>, _ state: inout State) {
+        var (a, b, c, d, e) = state
+        for round in 0..<80 {
+            let place = round & 15
+            if round >= 16 {
+                let mixed = block[(round &+ 13) & 15] ^ block[(round &+ 8) & 15] ^ block[(round &+ 2) & 15] ^ block[place]
+                block[place] = rotated(mixed, by: 1)
+            }
+            let word = block[place]
+            let (choice, constant): (UInt32, UInt32) =
+                switch round {
+                case 0..<20: (d ^ (b & (c ^ d)), 0x5A82_7999)
+                case 20..<40: (b ^ c ^ d, 0x6ED9_EBA1)
+                case 40..<60: (b & c | d & (b | c), 0x8F1B_BCDC)
+                default: (b ^ c ^ d, 0xCA62_C1D6)
+                }
+            let sum = rotated(a, by: 5) &+ choice &+ e &+ constant &+ word
+            (a, b, c, d, e) = (sum, a, rotated(b, by: 30), c, d)
+        }
+        state = (state.0 &+ a, state.1 &+ b, state.2 &+ c, state.3 &+ d, state.4 &+ e)
+        block = InlineArray(repeating: 0)
+    }
+
+    @inline(__always)
+    private static func rotated(_ word: UInt32, by bits: UInt32) -> UInt32 { word &<< bits | word &>> (32 &- bits) }
+}
