@@ -23,8 +23,8 @@ struct FCMAppleHeaders {
             type = named
         }
         let topic = value("apns-topic").map { APNsPushType.ofTopic(Array($0.utf8)[...]) } ?? .alert
-        // Topic and token are those for alerts.
-        if topic.topicSuffix != nil || type.topicSuffix != nil { return .deviceTokenNotForTopic }
+        // Topic and token are those of the bare bundle id.
+        guard topic.topicSuffix == "", type.topicSuffix == "" else { return .deviceTokenNotForTopic }
         if let priority = value("apns-priority") {
             guard ["1", "5", "10"].contains(priority), !(priority == "10" && type == .background) else {
                 return .badPriority

@@ -220,7 +220,6 @@ private func brief(_ registration: Registration) -> [String] {
 @Suite struct `A Contact that cannot be used` {
     @Test(arguments: [
         ("pn-provider=acme;pn-param=1;pn-prid=x", Problem.Code.unknownProvider, "pn-provider"),
-        ("pn-provider=android;pn-param=1;pn-prid=x", .unknownProvider, "pn-provider"),
         ("pn-provider=apns.prod;pn-param=T.org.example.phone;pn-prid=\(remote)", .unknownProvider, "pn-provider"),
         ("pn-type=anyOtherSource;app-id=fr.test;pn-tok=x", .unknownProvider, "pn-type"),
         ("push-token-type=palm;push-token-app=x;push-token-id=x", .unknownProvider, "push-token-type"),
@@ -280,7 +279,9 @@ private func brief(_ registration: Registration) -> [String] {
         ),
         ("pn-provider=apns;pn-prid=\(voip):voip;pn-param=T.org.example.phone", .serviceMismatch, "pn-prid"),
         ("pn-provider=apns;pn-prid=R:remote-V:voip;pn-param=T.o.p.remote&voip", .serviceMismatch, "pn-prid"),
-        ("pn-provider=apns;pn-prid=&blablabla:remote;pn-param=T.o.p.remote&voip", .badToken, "pn-prid"),
+        ("pn-provider=apns;pn-prid=&blablabla;pn-param=T.o.p.remote&voip", .serviceMismatch, "pn-prid"),
+        ("pn-provider=apns;pn-prid=&;pn-param=T.o.p.remote&voip", .serviceMismatch, "pn-prid"),
+        ("pn-provider=apns;pn-prid=x:voip;pn-param=T.o.p.&", .badApp, "pn-param"),
     ])
     func `is one problem with a code, the parameter and a remedy`(
         parameters: String, code: Problem.Code, parameter: String

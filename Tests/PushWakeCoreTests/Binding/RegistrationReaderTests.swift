@@ -110,7 +110,7 @@ import Testing
         #expect(registration.bindings.map(\.contact) == ["sip:1111@192.168.1.101:14501"])
         #expect(registration.bindings.map(\.service) == [nil])
         #expect(registration.bindings.map(\.environment) == [name == "mpush-sandbox" ? .sandbox : .standard])
-        #expect(registration.upstream.credential?.revealed == "14d4f932e3897a39d6a17c13b526db")
+        #expect(registration.upstream.credential?.revealed == "14d4f932e3897a39d6a17c13b526db01")
         #expect(registration.upstream.server == "sip.mydomain.com")
         #expect(registration.userAgent == "MyCoolApp")
         #expect(registration.problems.isEmpty)

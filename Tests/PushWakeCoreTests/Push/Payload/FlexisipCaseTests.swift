@@ -77,7 +77,7 @@ import Testing
         #expect(Plan(.call, found, isAwake: [false]).pushes.count == 1)
     }
 
-    @Test(arguments: ["acme", "android", "apns.prod"]) func `gets nothing under another provider`(provider: String) {
+    @Test(arguments: ["acme", "apns.prod"]) func `gets nothing under another provider`(provider: String) {
         #expect(bindings("pn-provider=\(provider);pn-prid=x;pn-param=T.org.example.phone").isEmpty)
     }
 
