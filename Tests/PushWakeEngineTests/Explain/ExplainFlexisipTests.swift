@@ -51,7 +51,6 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
 
     @Test(arguments: [
         "pn-provider=fcm;pn-prid=x", "pn-provider=acme;pn-prid=x;pn-param=1",
-        "pn-provider=android;pn-prid=x;pn-param=1",
         "pn-provider=apns.prod;pn-prid=\(Fixture.remote);pn-param=T.org.example.phone",
         "pn-provider=webpush;pn-prid=x;pn-param=1", "pn-tok=z", "pn-type=other;app-id=1;pn-tok=z",
     ])
@@ -289,7 +288,7 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
                     .init(
                         "aps",
                         .object([
-                            .init("sound", .string("")), .init("loc-key", .string("IC")),
+                            .init("sound", .string("ring.caf")), .init("loc-key", .string("IC")),
                             .init("loc-args", .array([.string("Alice")])), .init("call-id", .string("call-1")),
                             .init("uuid", .string(Fixture.instance)),
                             .init("send-time", .string("2023-11-14 22:13:20")),
@@ -407,7 +406,7 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
     @Test func `replaces the alerts of one call, and shows none when it is over`() throws {
         let explained = try Fixture().explain(Fixture.remoteOnly, Fixture.request("INVITE"))
         #expect(explained.header("apns-expiration") == "0")
-        #expect(explained["body.pn_ttl"] == .integer(0))
+        #expect(explained["body.pn_ttl"] == .integer(40))
         #expect(explained.header("apns-collapse-id") == "call-1")
     }
 
