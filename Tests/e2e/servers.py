@@ -78,6 +78,18 @@ def certificate_with_key(name=None):
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 
 
+# What says in each payload which event it tells: the word, Mizutech's number, Flexisip's key for Apple.
+EVENT = re.compile(r'"(?:event|ntype|loc-key)": "?([^",}]*)')
+EVENTS = {"0": "call", "1": "chat", "2": "cancel", "3": "custom", "4": "refresh", "IC_MSG": "call", "IM_MSG": "chat",
+          "GC_MSG": "group-chat", "Missing call": "missed", "Accepted elsewhere": "elsewhere", "": "refresh"}
+
+
+def event_of(push):
+    """The event that a push tells of; None if it says none. Flexisip's data for Google has both, its key is empty."""
+    found = EVENT.findall(json.dumps(push))
+    return EVENTS.get(found[-1], found[-1]) if found else None
+
+
 class Simulator:
     """`pushwake simulate`: stands for Apple, Google and Acrobits."""
 
@@ -125,12 +137,12 @@ class Simulator:
 
     def calls(self, token):
         """The pushes for a call to this token, not those that tell how one ended."""
-        return [r for r in self.pushes(token) if '"event": "call"' in json.dumps(r)]
+        return [r for r in self.pushes(token) if event_of(r) == "call"]
 
     def told(self, token):
         """What phones with this token were told, in order: pairs of time and event."""
-        found = [(r["t"], re.search(r'"event": "([a-z-]+)"', json.dumps(r))) for r in self.pushes(token)]
-        return [(at, event.group(1)) for at, event in found if event]
+        found = [(r["t"], event_of(r)) for r in self.pushes(token)]
+        return [(at, event) for at, event in found if event]
 
     def events(self, token):
         return [event for _, event in self.told(token)]

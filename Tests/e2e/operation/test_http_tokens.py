@@ -88,7 +88,7 @@ def test_two_devices_with_one_selector_are_both_kept(served):
     second = {**first, "pushToken": "b3RoZXItcGhvbmU="}
     for shown in (first, second, first):
         assert client.curl("/v1/acrobits/push-token", *form(shown)).json == {"stored": 1}
-    assert len({b["token"] for b in bindings(client, "erin")}) == 2
+    assert len(bindings(client, "erin")) == 2
     answer = client.curl("/v1/send", *as_json({"aor": "erin", "event": "call"}))
     assert answer.json["pushed"] == 2, answer.body
     assert client.curl("/v1/acrobits/account-removal", *form(first)).json == {"removed": 1}
