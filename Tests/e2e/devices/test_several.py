@@ -203,3 +203,26 @@ def test_an_awake_phone_for_which_no_branch_is_left_is_not_pushed(make_kamailio,
     assert call.wait_final().status == 487
     kamailio.wait_none_held()
     assert [simulator.events(phone.push.token) for phone in phones] == [[]] * 4
+
+
+def test_a_decline_that_nobody_can_have_given_leaves_the_other_phones_ringing(make_server, wire, simulator):
+    """An app that showed a pushed call for 15 s ends it, and answers the INVITE that comes after that with 603."""
+    server = make_server(wake_timeout=25)
+    desk = wire.phone(server, "slow")
+    desk.answers["INVITE"] = (180,)
+    desk.register()
+    mobile = wire.phone(server, "slow", "udp", rfc8599_apns())
+    mobile.register()
+    mobile.sleep()
+    call = wire.call(server, "slow", "X-Fr-Inv: 60000")
+    ringing = desk.wait_request("INVITE")
+    simulator.wait_event(mobile.push.token, "call")
+    time.sleep(15.3)
+    late = wire.again(mobile)
+    late.answers["INVITE"] = (603,)
+    late.register()
+    late.wait_request("INVITE")
+    late.wait_request("ACK")
+    desk.answer(ringing, 200)
+    assert call.wait_final().status == 200
+    server.wait_none_held()
