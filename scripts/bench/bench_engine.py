@@ -74,7 +74,7 @@ class Engine:
         return good + sum(self.socket.recv(1 << 18)[1] == REPLY for _ in range(waiting))
 
     def register(self, users, cseq=1, rate=None, provider="apns"):
-        push = {"apns": "pn-provider=apns;pn-prid={}:voip;pn-param=ABCDE12345.com.example.phone.voip",
+        push = {"apns": "pn-provider=apns;pn-prid={};pn-param=ABCDE12345.com.example.phone.voip",
                 "fcm": "pn-provider=fcm;pn-param=pushwake-simulator;pn-prid={}"}[provider]
 
         def one(user):

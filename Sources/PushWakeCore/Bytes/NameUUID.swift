@@ -39,14 +39,14 @@ enum SHA1 {
     static func digest(of bytes: Span<UInt8>, behind start: (UInt64, UInt64)) -> (UInt64, UInt64) {
         var state: State = (0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0)
         let length = 16 + bytes.count
-        var block = InlineArray<16, UInt32>(repeating: 0)
+        var block = Block(repeating: 0)
         block[0] = UInt32(truncatingIfNeeded: start.0 >> 32)
         block[1] = UInt32(truncatingIfNeeded: start.0)
         block[2] = UInt32(truncatingIfNeeded: start.1 >> 32)
         block[3] = UInt32(truncatingIfNeeded: start.1)
         for index in bytes.indices {
             let place = index &+ 16
-            block[(place >> 2) & 15] |= UInt32(bytes[index]) << UInt32(24 - 8 * (place & 3))
+            block[(place &>> 2) & 15] |= UInt32(bytes[index]) &<< UInt32(truncatingIfNeeded: 24 &- 8 &* (place & 3))
             if place & 63 == 63 { next(&block, &state) }
         }
         block[(length >> 2) & 15] |= 0x80 << UInt32(24 - 8 * (length & 3))
@@ -60,29 +60,48 @@ enum SHA1 {
     }
 
     private typealias State = (UInt32, UInt32, UInt32, UInt32, UInt32)
+    private typealias Block = InlineArray<16, UInt32>
 
     /// Takes a block into the state and empties it (RFC 3174, 6.2).
-    private static func next(_ block: inout InlineArray<16, UInt32>, _ state: inout State) {
-        var (a, b, c, d, e) = state
-        for round in 0..<80 {
-            let place = round & 15
-            if round >= 16 {
-                let mixed = block[(round &+ 13) & 15] ^ block[(round &+ 8) & 15] ^ block[(round &+ 2) & 15] ^ block[place]
-                block[place] = rotated(mixed, by: 1)
-            }
-            let word = block[place]
-            let (choice, constant): (UInt32, UInt32) =
-                switch round {
-                case 0..<20: (d ^ (b & (c ^ d)), 0x5A82_7999)
-                case 20..<40: (b ^ c ^ d, 0x6ED9_EBA1)
-                case 40..<60: (b & c | d & (b | c), 0x8F1B_BCDC)
-                default: (b ^ c ^ d, 0xCA62_C1D6)
-                }
-            let sum = rotated(a, by: 5) &+ choice &+ e &+ constant &+ word
-            (a, b, c, d, e) = (sum, a, rotated(b, by: 30), c, d)
+    private static func next(_ block: inout Block, _ state: inout State) {
+        var words = InlineArray<80, UInt32>(repeating: 0)
+        for place in 0..<16 { words[place] = block[place] }
+        for place in 16..<80 {
+            words[place] = rotated(
+                words[place &- 3] ^ words[place &- 8] ^ words[place &- 14] ^ words[place &- 16], by: 1)
         }
-        state = (state.0 &+ a, state.1 &+ b, state.2 &+ c, state.3 &+ d, state.4 &+ e)
-        block = InlineArray(repeating: 0)
+        var mixed = state
+        rounds(0..<20, words.span, 0x5A82_7999, &mixed) { b, c, d in d ^ (b & (c ^ d)) }
+        rounds(20..<40, words.span, 0x6ED9_EBA1, &mixed) { b, c, d in b ^ c ^ d }
+        rounds(40..<60, words.span, 0x8F1B_BCDC, &mixed) { b, c, d in b & c | d & (b | c) }
+        rounds(60..<80, words.span, 0xCA62_C1D6, &mixed) { b, c, d in b ^ c ^ d }
+        state = (state.0 &+ mixed.0, state.1 &+ mixed.1, state.2 &+ mixed.2, state.3 &+ mixed.3, state.4 &+ mixed.4)
+        block = Block(repeating: 0)
+    }
+
+    /// Five rounds bring each value back to its place.
+    @inline(__always)
+    private static func rounds(
+        _ places: Range<Int>, _ words: Span<UInt32>, _ constant: UInt32, _ state: inout State,
+        _ mix: (UInt32, UInt32, UInt32) -> UInt32
+    ) {
+        var (a, b, c, d, e) = state
+        var place = places.lowerBound
+        while place < places.upperBound {
+            round(mix(b, c, d) &+ constant &+ words[place], a, &b, &e)
+            round(mix(a, b, c) &+ constant &+ words[place &+ 1], e, &a, &d)
+            round(mix(e, a, b) &+ constant &+ words[place &+ 2], d, &e, &c)
+            round(mix(d, e, a) &+ constant &+ words[place &+ 3], c, &d, &b)
+            round(mix(c, d, e) &+ constant &+ words[place &+ 4], b, &c, &a)
+            place &+= 5
+        }
+        state = (a, b, c, d, e)
+    }
+
+    @inline(__always)
+    private static func round(_ mixed: UInt32, _ a: UInt32, _ b: inout UInt32, _ e: inout UInt32) {
+        e = e &+ rotated(a, by: 5) &+ mixed
+        b = rotated(b, by: 30)
     }
 
     @inline(__always)

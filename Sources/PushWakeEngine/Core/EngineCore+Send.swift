@@ -193,7 +193,7 @@ extension EngineCore {
         var callID = EngineClient.text(.callID, in: message)
         if callID.isEmpty { callID = "\(delivery.randomWord())@pushwake" }
         let (aor, from) = (EngineClient.text(.aor, in: message), EngineClient.text(.fromURI, in: message))
-        let uri = SIPAddressParts.uri(typed: from, at: aor.split(separator: "@").dropFirst().last.map(String.init) ?? "")
+        let uri = SIPAddressParts.uri(typed: from, for: aor)
         var name = EngineClient.text(.fromDisplay, in: message)
         if uri.isEmpty, name.isEmpty { name = from }
         return PushContent(

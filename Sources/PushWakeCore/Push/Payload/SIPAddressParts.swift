@@ -2,14 +2,16 @@
 
 /// Parts of a SIP or tel URI, for display: lenient, never failing. Ranges count bytes.
 package enum SIPAddressParts {
-    /// The URI of an address that somebody typed: `sip:alice@example.com` for `alice` at example.com, `tel:1111` for a number
-    /// of no domain. Empty when it cannot be one, such as a name with a space.
-    package static func uri(typed text: String, at domain: String) -> String {
+    /// The URI of an address that somebody typed: `sip:alice@example.com` for `alice` if it is for a user there, `tel:1111`
+    /// for a number if it is for a user without a domain. Empty when it cannot be one, such as a name with a space.
+    package static func uri(typed text: String, for aor: String) -> String {
         let bytes = text.utf8.span
         guard !bytes.isEmpty, ByteClass.url.containsAll(of: text) else { return "" }
         if schemeLength(of: bytes) > 0 { return text }
         if bytes.contains(ASCII.at) { return "sip:\(text)" }
-        if !domain.isEmpty { return "sip:\(text)@\(domain)" }
+        if let at = aor.utf8.lastIndex(of: ASCII.at), aor.utf8.index(after: at) < aor.endIndex {
+            return "sip:\(text)\(aor[at...])"
+        }
         let isNumber = text.utf8.allSatisfy { ByteClass.digit.contains($0) || "+*".utf8.contains($0) }
         return isNumber ? "tel:\(text)" : "sip:\(text)@\(unknownDomain)"
     }
