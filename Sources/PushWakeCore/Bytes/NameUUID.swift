@@ -9,9 +9,6 @@ struct NameUUID: Equatable, Sendable {
     /// The last eight bytes.
     let low: UInt64
 
-    /// Bytes of the text.
-    static let textLength = 36
-
     /// Takes the bytes of a UUID as they are.
     init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
@@ -22,14 +19,17 @@ struct NameUUID: Equatable, Sendable {
         low = digest.1 & ~(0b11 << 62) | 0b10 << 62
     }
 
-    /// Appends the text in small letters; leaves no room where there was too little.
-    func append(to out: inout OutputSpan<UInt8>) {
-        guard out.freeCapacity > Self.textLength else { return out.fill() }
+    /// Its digits in small letters, and the hyphens between them.
+    var text: InlineArray<36, UInt8> {
+        var text = InlineArray<36, UInt8>(repeating: UInt8(ascii: "-"))
+        var place = 0
         for index in UInt64(0)..<32 {
-            if index == 8 || index == 12 || index == 16 || index == 20 { out.append(UInt8(ascii: "-")) }
+            if place == 8 || place == 13 || place == 18 || place == 23 { place &+= 1 }
             let half = index < 16 ? high : low
-            out.append(Hex.digit(UInt8(truncatingIfNeeded: half >> (60 - 4 * (index & 15)))))
+            text[place] = Hex.digit(UInt8(truncatingIfNeeded: half &>> (60 &- 4 &* (index & 15))))
+            place &+= 1
         }
+        return text
     }
 }
 

@@ -131,16 +131,16 @@ public struct PayloadTemplate: Equatable, Sendable {
         let literals = literals.span
         let steps = steps.span
         var start = 0
-        var uuid: NameUUID?
+        var uuid: InlineArray<36, UInt8>?
         for index in steps.indices {
             let step = steps[index]
             out.append(copying: literals.extracting(start..<step.end))
             start = step.end
             if step.field == .callUUID {
                 // Worth to be made once: a payload has it under the names of several apps.
-                let made = uuid ?? PayloadContext.uuid(ofCall: push.content.callID)
-                uuid = made
-                made.append(to: &out)
+                let text = uuid ?? PayloadContext.uuid(ofCall: push.content.callID).text
+                uuid = text
+                out.append(copying: text.span)
             } else if let field = step.field {
                 context.append(field, of: push, escape, to: &out)
             }
