@@ -82,7 +82,8 @@ extension Provider {
         case .fcm:
             ProviderRow(
                 name: "fcm", aliases: ["firebase", "android"], prefix: "fcm_",
-                remedy: "fcm_key to a service-account file, or fcm_app1 and fcm_key1", secretFiles: [.fcmKey], isSet: { FCMKeySources.areSet(in: $0) }, token: .plain, rank: 2,
+                remedy: "fcm_key to a service-account file, or fcm_app1 and fcm_key1", secretFiles: [.fcmKey],
+                isSet: { FCMKeySources.areSet(in: $0) }, token: .plain, rank: 2,
                 phoneRemedy: batterySaving)
         case .webpush:
             ProviderRow(

@@ -443,7 +443,9 @@ private func brief(_ registration: Registration) -> [String] {
         #expect(registration.problems.first?.message.contains("pn-provider") == true)
         #expect(registration.contacts.map(\.problem) == registration.problems.map { $0 })
         #expect(!registration.lacksSupport)
-        #expect(headers.allSatisfy { RegistrationReader.mayConcernPush(name: $0.0.utf8.span, value: $0.1.utf8.span) || $0.1 == "<sip:a@h>" })
+        for (name, value) in headers where value != "<sip:a@h>" {
+            #expect(RegistrationReader.mayConcernPush(name: name.utf8.span, value: value.utf8.span))
+        }
     }
 
     @Test(arguments: [
