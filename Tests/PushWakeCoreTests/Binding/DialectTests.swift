@@ -444,7 +444,8 @@ private func brief(_ registration: Registration) -> [String] {
         #expect(registration.contacts.map(\.problem) == registration.problems.map { $0 })
         #expect(!registration.lacksSupport)
         for (name, value) in headers where value != "<sip:a@h>" {
-            #expect(RegistrationReader.mayConcernPush(name: name.utf8.span, value: value.utf8.span))
+            let concernsPush = RegistrationReader.mayConcernPush(name: name.utf8.span, value: value.utf8.span)
+            #expect(concernsPush)
         }
     }
 

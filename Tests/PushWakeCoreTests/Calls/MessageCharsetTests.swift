@@ -109,8 +109,8 @@ private func textRead(_ body: [UInt8], as contentType: String) -> String {
     @Test func `that a host has read is cut as well`() {
         let text = String(repeating: "x", count: 60_000)
         for event in [PushEvent.chat, .voicemail, nil] {
-            #expect(
-                MessageContent.shown(of: text.utf8.span, contentType: "text/plain", event).text.utf8.count == Self.most)
+            let shown = MessageContent.shown(of: text.utf8.span, contentType: "text/plain", codings: "", event)
+            #expect(shown.text.utf8.count == Self.most)
         }
     }
 }
