@@ -327,7 +327,7 @@ import Testing
             _ = try store.register([makeBinding(aor: "user5", cseq: 2, at: start, expires: 900)], now: start)
             var found: [EndingBinding] = []
             var reached = ExpiryCursor(time: start)
-            while reached.time < start + 101 {
+            while reached < ExpiryCursor(time: start + 101) {
                 let page = try store.ending(after: reached, by: start + 101, refreshingThemselves: false, limit: 6)
                 #expect(page.found.count <= 6 && page.reached > reached)
                 found += page.found

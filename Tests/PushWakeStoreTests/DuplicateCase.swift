@@ -56,7 +56,8 @@ struct DuplicateCase: CustomTestStringConvertible, Sendable {
         DuplicateCase(
             "production said and not said", [apns("r", .remote)],
             [makeBinding(environment: .production, app: "aBundle", team: "aTeam", token: "r")], devices: 1),
+        DuplicateCase("fcm: tokens compare by case", [fcm("abc", "p")], [fcm("ABC", "p")], devices: 2),
         DuplicateCase(
-            "tokens compare by case", [apns("abc", .remote)], [apns("ABC", .remote)], devices: 2),
+            "apns: a token in either case", [apns("ABC", .remote)], [apns("abc", .remote)], devices: 1),
     ]
 }

@@ -47,11 +47,11 @@ package struct MessageContent {
     /// A text, or as many of its characters as there is room for. One that is longer than that is cut.
     private static func beginning(of text: String) -> String {
         guard text.utf8.count > longestText else { return text }
+        let most = text.utf8.index(text.startIndex, offsetBy: longestText)
+        let end = text.index(before: text.index(after: most))
+        if end > text.startIndex { return String(text[..<end]) }
         let scalars = text.unicodeScalars
-        let end = scalars.index(before: scalars.index(after: text.utf8.index(text.startIndex, offsetBy: longestText)))
-        let last = text[..<end].index(before: end)
-        let isWhole = text.index(after: last) == end || last == text.startIndex
-        return String(text[..<(isWhole ? end : last)])
+        return String(text[..<scalars.index(before: scalars.index(after: most))])
     }
 
     private init(_ body: Span<UInt8>, in range: Range<Int>, contentType: String, isPlain: Bool, depth: Int) {

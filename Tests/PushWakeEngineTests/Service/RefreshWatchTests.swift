@@ -72,6 +72,12 @@ import Testing
         try body(bench)
     }
 
+    private static func file(_ path: String) throws -> SQLiteStore {
+        var options = SQLiteStore.Options()
+        options.findsEnds = true
+        return try SQLiteStore(path: path, options: options)
+    }
+
     @Test func `is asked once, in time, and again after it has registered`() throws {
         try Self.with { (bench) throws in
             try bench.register("bob")
@@ -131,7 +137,7 @@ import Testing
     @Test func `is asked when the store can be read again`() throws {
         let path = "/tmp/pushwake-watch-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).db"
         defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
-        let bench = try Bench(store: SQLiteStore(path: path))
+        let bench = try Bench(store: Self.file(path))
         defer { bench.fixture.end() }
         try bench.register("bob")
         let other = try SQLiteDatabase(path: path, busyTimeout: 0)
@@ -146,7 +152,7 @@ import Testing
     @Test func `is asked behind one whose row cannot be read`() throws {
         let path = "/tmp/pushwake-watch-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).db"
         defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
-        let bench = try Bench(store: SQLiteStore(path: path))
+        let bench = try Bench(store: Self.file(path))
         defer { bench.fixture.end() }
         let users = (0..<60).map { "user\($0)" }
         for user in users { try bench.register(user) }

@@ -79,7 +79,7 @@ import Testing
                 store.isAlone = false
             }
             let store = try open(path)
-            #expect(try found(store, by: 999).isEmpty)
+            #expect(try found(store, by: 99).isEmpty)
             var turns = 1
             while try !store.learnEnds(limit: 10) { turns += 1 }
             #expect(turns == 3)

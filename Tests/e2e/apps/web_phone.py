@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The page of examples/apps/web in Chromium, with a stand-in for the push service of the browser's vendor."""
+import contextlib
 import functools
 import http.server
 import json
@@ -48,8 +49,15 @@ class WebPhone(Browser):
         return self.wait(f"import('./push.js').then(push => {script})")
 
     def push(self, text):
+        """Returns when it shows something, as each push does. A browser that has just begun may lose one."""
         wait_until("the service worker is registered", lambda: self.wait("1") and self.registrations)
-        self.ask("ServiceWorker.deliverPushMessage", origin=self.origin, registrationId=self.registrations[-1], data=text)
+        before = self.notifications()
+        for _ in range(10):
+            self.ask("ServiceWorker.deliverPushMessage", origin=self.origin, registrationId=self.registrations[-1],
+                     data=text)
+            with contextlib.suppress(AssertionError):
+                return wait_until("it is shown", lambda: self.notifications() != before, 1)
+        raise AssertionError("no push is shown")
 
     def notifications(self):
         shown = self.wait("navigator.serviceWorker.ready.then(r => r.getNotifications()).then(all => JSON.stringify("

@@ -239,7 +239,7 @@ def test_nodes_are_listed_with_their_release(nodes, valkey):
     rows = json.loads(done.stdout)
     assert {row["node"] for row in rows} == {a.settings["node_uri"], b.settings["node_uri"]}
     assert [row["node"] for row in rows if row["is_this"]] == [a.settings["node_uri"]]
-    assert all(re.fullmatch(r"\d+\.\d+\.\d+", row["version"]) and row["running_for"] >= 0 for row in rows)
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+(\+\S+)?", row["version"]) and row["running_for"] >= 0 for row in rows)
 
 
 def test_a_token_that_registers_at_another_node_takes_nothing_away(nodes, wire):

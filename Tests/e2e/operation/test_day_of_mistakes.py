@@ -101,7 +101,8 @@ class Day:
             "webpush_allow_local": 1, "webhook_url": f"{simulator.url}/webhook/$token", "webhook_providers": "hook",
             "webhook_secret_file": files / "webhook.secret", "webhook_allow_local": 1,
             "device_pushes": 0, "caller_pushes": 0, "aor_pushes": 0})
-        self.kamailio = make_kamailio(wake_timeout=WAKE_TIMEOUT, settings={
+        # All of them are called within a few seconds, and tm keeps what is over for five.
+        self.kamailio = make_kamailio(wake_timeout=WAKE_TIMEOUT, arguments=("-m", "256"), settings={
             "engine_mode": "external", "engine_socket": str(self.engine.settings.parent / "engine.sock"),
             "engine_timeout": ENGINE_TIMEOUT, "device_pushes": 0, "caller_pushes": 0, "aor_pushes": 0})
         self.kamailio.start().wait_engine()

@@ -132,6 +132,7 @@ def test_every_command_of_the_page_is_run_here():
 
 
 KNOWN = {
+    "pushwake bindings restore --since 2h --reason BadDeviceToken --dry-run",  # test_restore.py
     "pushwake trace bob",  # TraceQueryTests.swift
     "pushwake canary sip:test@pbx.example.com",  # test_canary.py
     "pushwake check --user kamailio /etc/kamailio/kamailio.cfg",  # test_check.py
