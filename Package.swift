@@ -47,7 +47,7 @@ let libraryLinking: [LinkerSetting] =
                 "-Xlinker", "--version-script=\(Context.packageDirectory)/include/pushwake.map",
                 "-Xlinker", "-z", "-Xlinker", "nodelete",
                 "-Xlinker", "--gc-sections", "-Xlinker", "--as-needed",
-                // What is called for each request stands together (docs/decisions/0040). Names that are no more are left out.
+                // What is called for each request stands together (docs/architecture/build.md). Names that are gone are left out.
                 "-Xlinker", "--symbol-ordering-file=\(Context.packageDirectory)/Sources/PushWakeABI/functions.order",
                 "-Xlinker", "--no-warn-symbol-ordering",
                 // The same libraries as by default, but libc without its linker script, which would name the dynamic

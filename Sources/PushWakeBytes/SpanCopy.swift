@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The one place below the layers that takes pointers (docs/decisions/0083): Swift 6.3 has no copy from a span to an
+// The one place below the layers that takes pointers: Swift 6.3 has no copy from a span to an
 // array, and loops over single bytes were a tenth of what a push costs. Always inlined: a call costs as much as the copy.
 
 extension Array where Element == UInt8 {

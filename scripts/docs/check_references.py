@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Finds what the documents name: each `file:function`, each `file:test`, each `pw_name` and `pushwake_name`, each path of the
-tour, each relative link.
+tour, each relative link, each page that a comment names. A note of docs/architecture has at most 400 words.
 
     `RegistrationPolicy.swift:refusal`          a function, initialiser, property, case or type of that file
     `requests/pushwake_verb.c:ring`           with as much of the path as tells the file from others of its name
@@ -26,6 +26,9 @@ REFERENCE = re.compile(r"`([\w./+-]+\.(?:swift|c|h|py)):([^`\s][^`]*)`")
 OWN = re.compile(r"`((?:pw_|pushwake_|PUSHWAKE_)\w+[a-zA-Z0-9])(?:\(\))?`")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 EXCUSE = re.compile(r"\b(not done|nothing to do), because\b", re.I)
+PAGE = re.compile(r"\bdocs/[\w/-]+\.md\b")
+NAMING = SOURCES + (".sh", ".md", "Makefile", ".cfg", ".conf")
+LONGEST_NOTE = 400
 MODIFIERS = r"(?:(?:public|private|fileprivate|internal|package|static|lazy|weak|unowned)(?:\(set\))?\s+)*"
 
 
@@ -176,7 +179,7 @@ class Check:
         self.root = root
         self.tree = Tree(root)
         self.problems = []
-        self.functions = self.tests = self.links = self.paths = 0
+        self.functions = self.tests = self.links = self.paths = self.pages = 0
 
     def fail(self, document, number, what, line=""):
         row = " | ".join(cells(line)[:3]) if line.startswith("|") else ""
@@ -245,14 +248,32 @@ class Check:
                 if not self.tree.has_path(f"*{name}.swift" if is_addition else name):
                     self.fail(document, number, f"there is no {name}")
 
+    def check_note(self, document):
+        words = [word for word in (self.root / document).read_text(encoding="utf-8").split() if re.search(r"\w", word)]
+        if len(words) > LONGEST_NOTE:
+            self.fail(document, 1, f"{len(words)} words where a note has at most {LONGEST_NOTE}")
+
+    def check_pages_named(self):
+        """Each page that a comment or a script names by its path exists."""
+        for path in self.tree.files:
+            if not path.endswith(NAMING):
+                continue
+            text = (self.root / path).read_text(encoding="utf-8", errors="replace")
+            for number, line in enumerate(text.split("\n"), 1):
+                for page in PAGE.findall(line):
+                    self.pages += 1
+                    if not (self.root / page).exists():
+                        self.fail(path, number, f"there is no {page}")
+
     def run(self):
         pages = sorted(path.relative_to(self.root).as_posix() for path in (self.root / "docs").rglob("*.md"))
         for page in ["README.md", "CONTRIBUTING.md", *pages]:
             self.check_links(page)
-            # What was decided stays as it was written, whatever the files are called today.
-            if not page.startswith("docs/decisions/"):
-                self.check_names(page)
+            self.check_names(page)
+            if page.startswith("docs/architecture/"):
+                self.check_note(page)
         self.check_paths("docs/tour.md")
+        self.check_pages_named()
         return self.problems
 
 
@@ -264,7 +285,8 @@ def main():
         print(problem, file=sys.stderr)
     if problems:
         sys.exit(f"check_references: {len(problems)} wrong")
-    print(f"check_references: ok, {check.functions} functions, {check.tests} tests, {check.links} links, {check.paths} paths")
+    print(f"check_references: ok, {check.functions} functions, {check.tests} tests, {check.links} links, {check.paths} paths, "
+          f"{check.pages} pages")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ package import PushWakeSystem
 ///     word 3  words of the filter
 ///     word 8  the filter
 ///
-/// The rules are in docs/decisions/0022-users-without-bindings-are-known.md. What is in the file may be anything: a
+/// The rules are in docs/architecture/sip-worker.md. What is in the file may be anything: a
 /// file that does not fit is not a file, and no index leaves it.
 package struct BindingFilterFile {
     /// Where a file is in its life.

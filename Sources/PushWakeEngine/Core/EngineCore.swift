@@ -256,7 +256,7 @@ final class EngineCore {
         for peer in subscribers { begin(draft: writer.bytes, to: peer, isUrgent: result.outcome != .accepted) }
     }
 
-    /// Milliseconds for which messages that no host waits for may wait for others of their kind (decision 0059).
+    /// Milliseconds for which messages that no host waits for may wait for their like (docs/architecture/messages.md).
     private static let lull: Int64 = 10
 
     /// Sends at the end of this turn, so that the supervisor wakes up once for a push and what comes of it. That a push was

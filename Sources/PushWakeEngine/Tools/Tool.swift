@@ -4,7 +4,7 @@ public import PushWakeCore
 internal import PushWakeSystem
 
 /// A subcommand of `pushwake` that is made of the engine's code and runs without an engine: the program reads the command
-/// line, the library does the work (docs/decisions/0066).
+/// line, the library does the work (docs/architecture/engine-process.md).
 public enum Tool: String, Sendable {
     /// Looks at a settings file or a kamailio.cfg, and at the keys that it names.
     case check
