@@ -79,7 +79,9 @@ install_asterisk() {
 state='0751:/run/pushwake 0750:/var/lib/pushwake'
 
 host() {
-    copy_all "$doc" README.md LICENSE CHANGELOG.md SECURITY.md docs/*.md docs/openapi.yaml
+    copy_all "$doc" README.md LICENSE CHANGELOG.md SECURITY.md docs/[!R]*.md docs/openapi.yaml
+    copy_all "$doc/apps" docs/apps/*.md
+    copy_all "$doc/architecture" docs/architecture/*.md
     copy_all "$doc/formats" docs/formats/*.md
     copy_all "$doc/pictures" docs/pictures/*.png
     copy_all "$doc/examples" examples/*.cfg examples/*.conf examples/*.yml examples/*.json asterisk-glue/*.sample
