@@ -138,7 +138,7 @@ int pushwake_settings_check(pushwake_settings *settings, pushwake_problem_fn on_
 
 /* Tries settings that are to replace `earlier` ones, while the engine of those goes on: the program of the new settings
  * reads keys, certificates and templates and looks at the store, in a process of its own. Returns the number of
- * problems that would leave this host without push and that `earlier` has not; PUSHWAKE_LOG_ERROR for each. Takes up to 10
+ * problems that would leave this host without push and that `earlier` does not have; PUSHWAKE_LOG_ERROR for each. Takes up to 10
  * seconds: not for SIP workers. */
 int pushwake_settings_try(pushwake_settings *settings, pushwake_settings *earlier, pushwake_problem_fn on_problem,
                           void *context);
@@ -349,11 +349,11 @@ int pushwake_register_check(pushwake_register_result *out, pushwake_client *clie
 int pushwake_register_leaves(pushwake_register_result *out, pushwake_client *client,
                              const pushwake_register_request *request);
 
-/* Whether a REGISTER may say something about push, or is of a user who may have a push
- * binding or a request that waits. 0: nothing is to be stored and nobody to be told, so
- * do not call pushwake_register(), which would only say so: most phones of many a PBX
- * have no push. Call it after the registrar saved, so that whoever begins to wait finds
- * the contact there. Does not ask the engine and never waits, as pushwake_may_wake(). */
+/* Whether pushwake_register() is needed. 0: nothing to store, nobody to tell; skip that
+ * call. 1: the REGISTER may say something about push, or its user may have a push binding
+ * or a request that waits. Call it after the registrar saved: a request that begins to
+ * wait later finds the contact there. Does not ask the engine and never waits, as
+ * pushwake_may_wake(). */
 int pushwake_register_concerns(pushwake_client *client, const pushwake_register_request *request);
 
 /* Call it after the registrar saved. Stores, replaces or removes the bindings, and
@@ -362,8 +362,8 @@ int pushwake_register_concerns(pushwake_client *client, const pushwake_register_
 int pushwake_register(pushwake_register_result *out, pushwake_client *client,
                       const pushwake_register_request *request);
 
-/* Somebody has removed this contact from the registrar by hand, so that its phone is pushed no more (RFC 8599, 5.5). For
- * what phones and time remove it is not called. Without a URI none of the user's phones is. Does not wait. */
+/* Somebody has removed this contact from the registrar by hand: the engine removes its binding (RFC 8599, 5.5), or all of
+ * the user's bindings without a URI. Do not call it for contacts that phones or time remove. Does not wait. */
 int pushwake_contact_removed(pushwake_client *client, pushwake_str aor, pushwake_str uri);
 
 /* ---- Upstream: phones of a SIP server behind this host --------------------- */
@@ -379,8 +379,8 @@ typedef struct pushwake_upstream_request {
     pushwake_str local;        /* host:port under which the server reaches this host */
     const pushwake_header *headers; /* all of them, in order */
     size_t header_count;
-    uint64_t resumed;          /* 1: it is held since before this engine. As pushwake_resume() this then waits for a slow
-                                * engine, and one that is silent refuses nothing: ask again a little later */
+    uint64_t resumed;          /* 1: held since before this engine started. The call waits for a slow engine, as
+                                * pushwake_resume() does; if it stays silent, ask again a little later */
 } pushwake_upstream_request;
 #define PUSHWAKE_UPSTREAM_REQUEST_INIT                                                     \
     { sizeof(pushwake_upstream_request), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },         \
@@ -578,7 +578,7 @@ int pushwake_request_ended(pushwake_client *client, uint64_t handle, int how, in
 
 /* Reports that a watched request for which nobody woke was sent elsewhere. Phones that register
  * within this many milliseconds (120,000 at most) still join it, by verbs as before;
- * PUSHWAKE_VERB_GIVE_UP does not come any more. Does not wait. */
+ * PUSHWAKE_VERB_GIVE_UP does not come again. Does not wait. */
 int pushwake_request_continues(pushwake_client *client, uint64_t handle, int64_t milliseconds);
 
 /* A watched request whose engine has ended. */
@@ -689,7 +689,7 @@ enum pushwake_query_kind {
                                     engine_timeout, like a request, and asks only if there may be some */
     PUSHWAKE_QUERY_REMOVE   = 2, /* argument: an AoR; removes its bindings, one row: removed */
     /* Reads keys and templates again, and the file of pushwake_settings_file() if there is one. A row each: "problem",
-     * "doubt" (a value that counts and will hardly do), "taken" (a setting whose new value counts from now on), "restart"
+     * "doubt" (a value that is accepted, but probably wrong), "taken" (a setting whose new value counts from now on), "restart"
      * (one that needs a restart of the engine). */
     PUSHWAKE_QUERY_RELOAD   = 3,
     /* argument: a Call-ID or an AoR; a row for each of its newest requests ("call_id", "summary", ...), followed by
@@ -724,8 +724,8 @@ int pushwake_query(pushwake_client *client, int kind, pushwake_str argument,
  * some. */
 int pushwake_bindings_count(pushwake_client *client, pushwake_str aor);
 
-/* The same, and gives one column of each as text: a name of PUSHWAKE_QUERY_BINDINGS, such as "provider". Nothing is given
- * for a name that is no column. */
+/* The same, and gives one column of each as text: a name of PUSHWAKE_QUERY_BINDINGS, such as "provider". An unknown
+ * column gives nothing. */
 int pushwake_bindings_field(pushwake_client *client, pushwake_str aor, pushwake_str column,
                             pushwake_line_fn on_value, void *context);
 
