@@ -9,7 +9,7 @@ enum ReloadNote: Equatable {
     case taken(String)
     /// Its new value counts after a restart.
     case restart(String)
-    /// A value that counts and will hardly do.
+    /// A value that is accepted, but probably wrong.
     case doubt(String)
     /// What is wrong, and what to do.
     case problem(String)
@@ -77,7 +77,7 @@ struct SettingsReload {
         return Outcome(settings: change.settings, notes: notes)
     }
 
-    /// A value is taken although it will hardly do; a file that cannot be used is not.
+    /// A suspicious value is taken; a file that cannot be used is not.
     private static func note(_ finding: SettingsInspection.Finding) -> ReloadNote {
         let isFile = SettingsTable.key(named: finding.setting).map { SettingsTable.description(of: $0).kind == .path }
         let text = "\(finding.setting): \(finding.message)"
