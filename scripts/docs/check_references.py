@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Finds what the documents name: each `file:function`, each `file:test`, each `pw_name` and `pushwake_name`, each path of the
-tour, each relative link, each page that a comment names. A note of docs/architecture has at most 400 words.
+tour, each relative link, each page that a comment names. Lines have at most
+120 columns, outside of tables and code. A note of docs/architecture has at most 400 words.
 
     `RegistrationPolicy.swift:refusal`          a function, initialiser, property, case or type of that file
     `requests/pushwake_verb.c:ring`           with as much of the path as tells the file from others of its name
@@ -29,6 +30,9 @@ EXCUSE = re.compile(r"\b(not done|nothing to do), because\b", re.I)
 PAGE = re.compile(r"\bdocs/[\w/-]+\.md\b")
 NAMING = SOURCES + (".sh", ".md", "Makefile", ".cfg", ".conf")
 LONGEST_NOTE = 400
+WIDTH = 120
+# The last is made from the settings table.
+WIDER = {"docs/kamailio.md", "docs/asterisk.md", "docs/settings.md"}
 MODIFIERS = r"(?:(?:public|private|fileprivate|internal|package|static|lazy|weak|unowned)(?:\(set\))?\s+)*"
 
 
@@ -248,6 +252,11 @@ class Check:
                 if not self.tree.has_path(f"*{name}.swift" if is_addition else name):
                     self.fail(document, number, f"there is no {name}")
 
+    def check_width(self, document):
+        for number, line in lines_of(self.root / document):
+            if len(line) > WIDTH and not line.startswith(("|", "    ")):
+                self.fail(document, number, f"{len(line)} columns where a line has at most {WIDTH}")
+
     def check_note(self, document):
         words = [word for word in (self.root / document).read_text(encoding="utf-8").split() if re.search(r"\w", word)]
         if len(words) > LONGEST_NOTE:
@@ -270,6 +279,8 @@ class Check:
         for page in ["README.md", "CONTRIBUTING.md", *pages]:
             self.check_links(page)
             self.check_names(page)
+            if page not in WIDER:
+                self.check_width(page)
             if page.startswith("docs/architecture/"):
                 self.check_note(page)
         self.check_paths("docs/tour.md")
