@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Finds what the documents name: each `file:function`, each `file:test`, each `pw_name` and `pushwake_name`, each path of the
-tour, each relative link, each page that a comment names. Lines have at most
-120 columns, outside of tables and code. A note of docs/architecture has at most 400 words.
+"""Finds what the documents name: each `file:function`, each `file:test`, each `pw_name` and `pushwake_name`, each path of
+the tour, each relative link, each page that a comment names. Lines have at most 120 columns outside of tables and code, a
+note of docs/architecture has at most 400 words.
 
     `RegistrationPolicy.swift:refusal`          a function, initialiser, property, case or type of that file
     `requests/pushwake_verb.c:ring`           with as much of the path as tells the file from others of its name
