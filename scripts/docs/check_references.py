@@ -31,8 +31,9 @@ PAGE = re.compile(r"\bdocs/[\w/-]+\.md\b")
 NAMING = SOURCES + (".sh", ".md", "Makefile", ".cfg", ".conf")
 LONGEST_NOTE = 400
 WIDTH = 120
-# The last is made from the settings table.
-WIDER = {"docs/kamailio.md", "docs/asterisk.md", "docs/settings.md"}
+# Still to be wrapped; settings.md is made from the settings table.
+WIDER = {"docs/kamailio.md", "docs/asterisk.md", "docs/settings.md", "docs/explain.md", "docs/scale.md", "docs/webpush.md",
+         "docs/payloads.md", "docs/webhook.md"}
 MODIFIERS = r"(?:(?:public|private|fileprivate|internal|package|static|lazy|weak|unowned)(?:\(set\))?\s+)*"
 
 
