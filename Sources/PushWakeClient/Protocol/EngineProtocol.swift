@@ -189,5 +189,7 @@ public enum EngineProtocol {
         case reliable = 94
         /// In a ticket: the request was taken before its bindings were known.
         case bindingsPending = 95
+        /// 1: the request is held by waiting legs, and its verbs go to the supervisor of its host alone.
+        case waitingLeg = 96
     }
 }

@@ -78,6 +78,8 @@ package struct WakeMessage: Equatable {
     package var hostKind = CallHost.proxy
     /// A channel waits for its phones.
     package var isWaited = false
+    /// Waiting legs hold it: no process of its host but the supervisor executes its verbs.
+    package var isWaitingLeg = false
 
     /// A text that a dialplan has taken and does not hold: its sender knows it as accepted, and phones have it by push alone.
     package var isLeftToPushes: Bool {
@@ -120,6 +122,7 @@ package struct WakeMessage: Equatable {
             case .withoutContacts: hasNoContacts = reader.number(field) != 0
             case .host: host = UInt64(bitPattern: reader.number(field))
             case .handle: handle = UInt64(bitPattern: reader.number(field))
+            case .waitingLeg: isWaitingLeg = reader.number(field) != 0
             case .hostKind: hostKind = CallHost(rawValue: UInt8(truncatingIfNeeded: reader.number(field))) ?? .proxy
             default: break
             }

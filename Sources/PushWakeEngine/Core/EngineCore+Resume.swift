@@ -265,6 +265,7 @@ extension WakeMessage {
         writer.put(.callID, callID)
         writer.put(.cseq, Int64(cseq))
         if hostKind != .proxy { writer.put(.hostKind, Int64(hostKind.rawValue)) }
+        if isWaitingLeg { writer.put(.waitingLeg, 1) }
         writer.put(.fromURI, fromURI)
         writer.put(.fromDisplay, fromDisplay)
         if !callerKey.isEmpty { writer.put(.callerKey, callerKey) }

@@ -250,9 +250,9 @@ final class HostVerb {
         self.request = request
     }
 
-    /// This host holds its request.
+    /// Who asks on behalf of this host executes it: not of a request that waiting legs hold.
     func isFor(_ host: UInt64) -> Bool {
-        if case .handle(host, _) = request.id { true } else { false }
+        if case .handle(host, _) = request.id { !request.message.isWaitingLeg } else { false }
     }
 
     /// Writes it as fields of a message.

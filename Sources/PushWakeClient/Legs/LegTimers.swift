@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+
+/// What waiting legs look at, by time: a binary heap. One whose time has changed has an older entry as well, which finds
+/// nothing to do.
+struct LegTimers {
+    enum Subject: Hashable {
+        case transaction(KeptRequest.Transaction)
+        case leg(UInt64)
+    }
+
+    private var entries: [(at: Int64, subject: Subject)] = []
+
+    /// The earliest time; nil when there is none.
+    var next: Int64? { entries.first?.at }
+
+    mutating func add(_ at: Int64, _ subject: Subject) {
+        entries.append((at, subject))
+        var index = entries.count - 1
+        while index > 0, entries[index].at < entries[(index - 1) / 2].at {
+            entries.swapAt(index, (index - 1) / 2)
+            index = (index - 1) / 2
+        }
+    }
+
+    /// Takes one whose time has come.
+    mutating func take(due now: Int64) -> Subject? {
+        guard let first = entries.first, first.at <= now else { return nil }
+        let last = entries.removeLast()
+        if !entries.isEmpty {
+            entries[0] = last
+            sink()
+        }
+        return first.subject
+    }
+
+    private mutating func sink() {
+        var index = 0
+        while true {
+            let (left, right) = (2 * index + 1, 2 * index + 2)
+            var least = index
+            if left < entries.count, entries[left].at < entries[least].at { least = left }
+            if right < entries.count, entries[right].at < entries[least].at { least = right }
+            guard least != index else { return }
+            entries.swapAt(index, least)
+            index = least
+        }
+    }
+}

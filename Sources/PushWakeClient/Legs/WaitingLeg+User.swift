@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+
+extension WaitingLeg {
+    /// The engine may push for it, or has.
+    var isKnown: Bool {
+        switch engine {
+        case .asked, .watching: true
+        case .unasked, .away, .uninvolved: false
+        }
+    }
+
+    /// Takes over what the host knows of the user.
+    mutating func learn(_ user: LegUser) {
+        wake.contacts = user.contacts
+        for index in wake.contacts.indices where wake.contacts[index].key.isEmpty {
+            wake.contacts[index].key = wake.contacts[index].uri
+        }
+        if !user.callID.isEmpty { wake.callID = user.callID }
+        if !user.fromURI.isEmpty { (wake.fromURI, wake.fromDisplay) = (user.fromURI, user.fromDisplay) }
+        if user.seconds > 0 { wake.seconds = user.seconds }
+        if user.offersVideo { wake.offersVideo = true }
+    }
+
+    /// The request for an engine that has not seen it, its contacts with their legs: from now on these are numbered as ours.
+    mutating func asResumed() -> WakeMessage {
+        var request = wake
+        for index in legs.indices where legs[index].isLive {
+            legs[index].engineNumber = legs[index].number
+            let leg = legs[index]
+            let place = request.contacts.firstIndex { $0.key == leg.contact.key }
+            guard leg.state != .queued else { continue }
+            if let place {
+                (request.contacts[place].leg, request.contacts[place].legStatus) = (leg.number, leg.heard)
+            } else {
+                // A phone at another node, which nobody rings once more.
+                var contact = leg.contact
+                if contact.uri.isEmpty { contact.uri = contact.key }
+                (contact.leg, contact.legStatus) = (leg.number, leg.heard)
+                request.contacts.append(contact)
+            }
+        }
+        return request
+    }
+
+    /// Whether a phone that registers here is to be rung although no engine says so: not where it has the request, or has
+    /// refused it.
+    func mayRing(_ contact: WakeMessage.Contact) -> Bool {
+        guard engine != .uninvolved, verdict == nil else { return false }
+        return !legs.contains { leg in
+            leg.contact.key == contact.key && leg.contact.flow == contact.flow
+                && (leg.isLive && leg.heard > 0 || leg.state == .out || best.status > 0 && !leg.isLive)
+        }
+    }
+}
+
+extension LegPolicy {
+    /// What a request says for its push, and what a message says at all.
+    func read(_ bytes: Span<UInt8>, _ request: KeptRequest) -> (WakeMessage, SIPContent) {
+        var wake = WakeMessage()
+        wake.method = request.method
+        (wake.callID, wake.cseq, wake.fromTag) = (request.callID, request.cseq, request.fromTag)
+        (wake.hostKind, wake.isWaitingLeg) = (host, true)
+        let content = request.method == "MESSAGE" ? SIPContent(bytes) : nil
+        guard let read = IncomingRequest(file: bytes) else { return (wake, content ?? .none) }
+        if case .wakes(let event, let occasion, let seconds) = requests.decision(on: read, hasPURR: !read.purr.isEmpty) {
+            (wake.event, wake.occasion, wake.seconds) = (event, occasion, seconds)
+        }
+        (wake.fromURI, wake.fromDisplay, wake.toURI) = (read.fromURI, read.fromDisplay, read.toURI)
+        (wake.contentType, wake.text) = (read.contentType, read.text)
+        (wake.offersVideo, wake.requiresReliableAnswers) = (read.offersVideo, read.requiresReliableAnswers)
+        wake.purr = read.namingPURR
+        return (wake, content ?? .none)
+    }
+}

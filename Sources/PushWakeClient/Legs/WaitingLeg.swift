@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+
+/// One request that waits for a phone, and the legs by which it goes on.
+///
+///     here ──302 or a numbered 100──► out ──answered──► over
+///      ▲   └─ 480, 487, …: over        │
+///      └── its phone has refused it, or another one has come ──┘        (a channel; a proxy keeps it here)
+///
+/// What becomes of it the engine's call machine decides; this executes that, and without an engine goes by `WaitingLeg+Alone`.
+struct WaitingLeg {
+    /// What an engine knows of the request.
+    enum Engine: Equatable {
+        /// Its user is not known yet.
+        case unasked
+        /// The question with this id has no answer.
+        case asked(UInt32)
+        /// It sends verbs. The ticket goes to the next engine; nil: it knows the request by `resume` alone.
+        case watching(ticket: [UInt8]?)
+        /// None is there, or it is silent.
+        case away
+        /// Nobody can be woken: who can be reached is rung, and that is all.
+        case uninvolved
+    }
+
+    /// Where the request is; a proxy's is always here.
+    enum Place: Equatable {
+        case here
+        /// At the phone of this leg.
+        case out(Int)
+        /// On its way back from a phone.
+        case returning
+    }
+
+    /// The request as it goes to one phone.
+    struct Leg: Equatable {
+        enum State: Equatable {
+            /// Not sent yet.
+            case queued
+            /// Its phone is asked whether it is there.
+            case probed
+            case out
+            /// Its answer, 0: it was replaced or closed.
+            case over(Int)
+        }
+
+        let number: Int
+        /// What the engine calls it; 0: it does not know it.
+        var engineNumber: Int
+        var contact: WakeMessage.Contact
+        var state = State.queued
+        /// The leg that it replaces; 0 for none.
+        var replaces = 0
+        /// The highest provisional answer.
+        var heard = 0
+        /// The number of the last 100 that named it.
+        var announced = 0
+
+        var isLive: Bool { if case .over = state { false } else { true } }
+    }
+
+    /// Legs that no engine has named are numbered from here.
+    static let firstUnnamed = 1001
+    /// Milliseconds that a request waits for an engine, where none is there and nobody is surely awake.
+    static let patience: Int64 = 2000
+    /// Milliseconds that an engine may take to say what follows from an answer.
+    static let verbPatience: Int64 = 1000
+    /// Milliseconds past its wait after which an engine has failed.
+    static let grace: Int64 = 1500
+    static let mostLegs = 256
+
+    let subject: LegSubject
+    let isChannel: Bool
+    let isCall: Bool
+    /// Of a message: what phones are to read.
+    let content: SIPContent
+    let dialog: WaitingLegs.Dialog
+    var wake: WakeMessage
+    var transaction: KeptRequest.Transaction
+    var engine = Engine.unasked
+    var place = Place.here
+    var legs: [Leg] = []
+    var best = BestAnswer()
+    /// Pushes that were taken, a bit for each device.
+    var pushed: UInt64 = 0
+    let beganAt: Int64
+    /// When the wait ends by our own clock.
+    var endsAt: Int64
+    /// Until then something is hoped for: an engine, or its word.
+    var hopesUntil: Int64?
+    /// It ends with this status as soon as it is here.
+    var verdict: Int?
+    /// When `WaitingLegs` looks at it next.
+    var watchedAt: Int64?
+    private var lastAnnouncement = 0
+
+    init(
+        _ subject: LegSubject, _ request: KeptRequest, _ wake: WakeMessage, content: SIPContent, _ policy: LegPolicy,
+        now: Int64
+    ) {
+        self.subject = subject
+        dialog = WaitingLegs.Dialog(callID: request.callID, fromTag: request.fromTag)
+        self.wake = wake
+        self.content = content
+        isChannel = policy.host == .dialplan
+        isCall = request.method == "INVITE"
+        transaction = request.transaction
+        beganAt = now
+        let seconds = wake.seconds > 0 ? min(wake.seconds, 86_400) * 1000 : policy.wakeTimeout
+        endsAt = now &+ seconds &+ Self.grace
+    }
+
+    var handle: UInt64 { subject.handle }
+
+    /// When `WaitingLegs` has to look at it.
+    var deadline: Int64 { min(endsAt, hopesUntil ?? .max) }
+
+    var isWatched: Bool { if case .watching = engine { true } else { false } }
+
+    var lastLeg: Int { legs.reduce(0) { max($0, $1.number) } }
+
+    /// A phone may still answer.
+    var hasLiveLeg: Bool { legs.contains { $0.isLive } }
+
+    func index(ofLeg number: Int) -> Int? { legs.firstIndex { $0.number == number } }
+
+    func index(ofEngineLeg number: Int) -> Int? { legs.firstIndex { $0.engineNumber == number && number > 0 } }
+
+    /// The engine, or we ourselves (`number` 0), want this contact rung. A leg that is out to it already becomes the one that is meant.
+    mutating func add(_ contact: WakeMessage.Contact, engineNumber number: Int, replaces: Int) -> Int? {
+        if let index = legs.firstIndex(where: { $0.engineNumber == 0 && $0.contact.key == contact.key && number > 0 }) {
+            legs[index].engineNumber = number
+            return index
+        }
+        guard legs.count < Self.mostLegs, number == 0 || index(ofLeg: number) == nil else { return nil }
+        let own = max(number, number > 0 ? 0 : max(lastLeg + 1, Self.firstUnnamed))
+        legs.append(Leg(number: own, engineNumber: number, contact: contact, replaces: replaces))
+        return legs.count - 1
+    }
+
+    /// Whether a phone must be asked before the request moves to it: one that is awake only as far as a connection or the
+    /// registrar says. What has just registered, or stands behind a proxy, is not asked.
+    func isDoubtful(_ leg: Leg) -> Bool {
+        guard isChannel, isCall, !leg.contact.isBehindProxy, leg.contact.path.isEmpty else { return false }
+        return wake.contacts.contains { $0.key == leg.contact.key && $0 == leg.contact }
+    }
+
+    /// Numbers the next 100 that names a leg: workers of a proxy overtake each other.
+    mutating func announce(_ index: Int) -> Int {
+        lastAnnouncement += 1
+        legs[index].announced = lastAnnouncement
+        return lastAnnouncement
+    }
+
+    /// What the caller of a proxy hears from this branch in the end: 599 loses against everything that phones say.
+    func finalStatus(_ wanted: Int) -> Int {
+        if isChannel { return best.status > 0 ? best.status : wanted }
+        guard wanted >= 300 else { return wanted }
+        return hasLiveLeg || best.status > 0 ? 599 : wanted
+    }
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+
+internal import PushWakeCore
+
+/// Legs: opened, heard of, taken back.
+extension WaitingLegs {
+    // MARK: On the way
+
+    /// The request goes on to this contact: at once, or when it is its turn.
+    mutating func ring(
+        _ handle: UInt64, _ contact: WakeMessage.Contact, engineNumber: Int, replaces: Int, _ now: Int64,
+        _ out: inout [LegAction]
+    ) {
+        guard var leg = legs[handle] else { return }
+        let known = leg.wake.contacts.first { $0.key == contact.key && contact.uri.isEmpty }
+        guard let index = leg.add(known ?? contact, engineNumber: engineNumber, replaces: replaces) else { return }
+        leg.verdict = nil
+        legs[handle] = leg
+        if replaces > 0 { close(handle, leg: replaces, &out) }
+        guard leg.legs[index].state != .queued else { return adopt(handle, index, &out) }
+    }
+
+    /// A leg of ours has become the engine's: it hears what has been.
+    private mutating func adopt(_ handle: UInt64, _ index: Int, _ out: inout [LegAction]) {
+        guard let leg = legs[handle]?.legs[index] else { return }
+        if policy.host == .dialplan { report(handle, index, 0, isFromPhone: false, &out) }
+        if leg.heard > 0 { report(handle, index, leg.heard, isFromPhone: true, &out) }
+        if case .over(let status) = leg.state, status > 0 { report(handle, index, status, isFromPhone: true, &out) }
+    }
+
+    /// Does what can be done now: the next leg, or the end.
+    mutating func advance(_ handle: UInt64, _ now: Int64, _ out: inout [LegAction]) {
+        guard let leg = legs[handle], leg.place == .here else { return }
+        if let verdict = leg.verdict, !(leg.isChannel && leg.hasLiveLeg) {
+            return finish(handle, now >= leg.endsAt ? .timedOut : .failed, status: leg.finalStatus(verdict), now, &out)
+        }
+        for index in leg.legs.indices where legs[handle]?.legs[index].state == .queued {
+            guard legs[handle]?.place == .here else { return }
+            open(handle, index, now, &out)
+        }
+    }
+
+    private mutating func open(_ handle: UInt64, _ index: Int, _ now: Int64, _ out: inout [LegAction]) {
+        guard let leg = legs[handle] else { return }
+        if leg.isDoubtful(leg.legs[index]), leg.legs[index].heard == 0 {
+            legs[handle]?.legs[index].state = .probed
+            report(handle, index, 0, isFromPhone: false, &out)
+            return out.append(.probe(handle, leg: leg.legs[index].number, contact: leg.legs[index].contact))
+        }
+        send(handle, index, now, &out)
+    }
+
+    private mutating func send(_ handle: UInt64, _ index: Int, _ now: Int64, _ out: inout [LegAction]) {
+        guard let leg = legs[handle] else { return }
+        let number = leg.legs[index].number
+        let wasProbed = leg.legs[index].state == .probed
+        legs[handle]?.legs[index].state = .out
+        if !leg.isChannel {
+            announce(handle, index, now, &out)
+        } else if leg.isCall {
+            legs[handle]?.place = .out(number)
+            answer(leg.transaction, 302, headers: headers(leg, index), now, &out)
+        } else {
+            out.append(.forward(handle, leg: number, contact: leg.legs[index].contact, content: leg.content))
+        }
+        // Who was asked by OPTIONS counts as sent to since then.
+        if leg.isChannel, !wasProbed { report(handle, index, 0, isFromPhone: false, &out) }
+    }
+
+    /// Where a leg leads, as the host reads it. The values hold no line end: they come from messages of the engine, or from the registrar.
+    private func headers(_ leg: WaitingLeg, _ index: Int) -> [(name: String, value: String)] {
+        let contact = leg.legs[index].contact
+        let place = contact.uri.isEmpty ? contact.key : contact.uri
+        let shown = [
+            ("X-PushWake-Leg", String(leg.legs[index].number)), ("Contact", "<\(place)>"),
+            ("X-PushWake-Path", contact.path), ("X-PushWake-Flow", contact.flow),
+        ]
+        return shown.filter { !$0.1.isEmpty }.map { ($0.0, PrintableText.cleaned($0.1)) }
+    }
+
+    /// Names a leg to a proxy, whose worker adds the branch.
+    private mutating func announce(_ handle: UInt64, _ index: Int, _ now: Int64, _ out: inout [LegAction]) {
+        guard let number = legs[handle]?.announce(index), let leg = legs[handle] else { return }
+        var headers = headers(leg, index)
+        headers.insert(("X-PushWake-Number", String(number)), at: 0)
+        if leg.legs[index].replaces > 0 {
+            headers.append(("X-PushWake-Replaces", String(leg.legs[index].replaces)))
+        }
+        answer(leg.transaction, 100, headers: headers, now, &out)
+    }
+
+    /// Lets the caller hear that a phone is being woken.
+    mutating func tell(_ handle: UInt64, _ status: Int, _ now: Int64, _ out: inout [LegAction]) {
+        guard let leg = legs[handle], leg.place == .here, (101..<200).contains(status) else { return }
+        answer(leg.transaction, status, now, &out)
+    }
+
+    // MARK: Closed
+
+    mutating func close(_ handle: UInt64, engineNumber: Int, _ now: Int64, _ out: inout [LegAction]) {
+        guard let leg = legs[handle], let index = leg.index(ofEngineLeg: engineNumber) else { return }
+        close(handle, leg: leg.legs[index].number, &out)
+    }
+
+    /// Nothing that comes of this leg counts any more.
+    private mutating func close(_ handle: UInt64, leg number: Int, _ out: inout [LegAction]) {
+        guard let leg = legs[handle], let index = leg.index(ofLeg: number), leg.legs[index].isLive else { return }
+        let wasOut = leg.legs[index].state == .out
+        legs[handle]?.legs[index].state = .over(0)
+        guard wasOut else { return }
+        if leg.place == .out(number) { legs[handle]?.place = .returning }
+        out.append(.close(handle, leg: number))
+    }
+
+    mutating func resend(_ handle: UInt64, engineNumber: Int, _ out: inout [LegAction]) {
+        guard let leg = legs[handle], let index = leg.index(ofEngineLeg: engineNumber), leg.legs[index].state == .out
+        else { return }
+        out.append(.resend(handle, leg: leg.legs[index].number))
+    }
+
+    // MARK: Heard of
+
+    /// A phone has been asked by OPTIONS. `status`: its answer; 0: it was silent for `silent_after`; 503: it cannot be reached.
+    package mutating func probed(_ handle: UInt64, leg number: Int, status: Int, now: Int64) -> [LegAction] {
+        guard let leg = legs[handle], let index = leg.index(ofLeg: number), leg.legs[index].state == .probed else {
+            return []
+        }
+        var out: [LegAction] = []
+        switch status {
+        case 503: failed(handle, index, 503, isFromPhone: false, now, &out)
+        // It is pushed as well by now; without a word from the engine the request is all that may reach it.
+        case 0 where leg.isWatched && isEngineHere: return []
+        default:
+            guard leg.place == .here else {
+                legs[handle]?.legs[index].heard = max(leg.legs[index].heard, 1)
+                legs[handle]?.legs[index].state = .queued
+                return []
+            }
+            send(handle, index, now, &out)
+        }
+        advance(handle, now, &out)
+        watch(handle)
+        return out
+    }
+
+    /// Whether a request in a channel comes back here with this answer of a phone. The others speak to the caller themselves: who
+    /// forwards, wants a password, or declines for all.
+    package static func takesBack(_ status: Int) -> Bool {
+        switch status {
+        case ..<300, 300..<400, 401, 407, 494, 600...: false
+        default: true
+        }
+    }
+
+    /// A leg has an answer: 100 to 699, or 0: the host sends it now. `isFromPhone` is false for what the host made itself.
+    package mutating func progressed(
+        _ handle: UInt64, leg number: Int, status: Int, isFromPhone: Bool, now: Int64
+    ) -> [LegAction] {
+        guard let leg = legs[handle], let index = leg.index(ofLeg: number), leg.legs[index].isLive else { return [] }
+        var out: [LegAction] = []
+        switch status {
+        case ..<100: if !leg.isChannel { report(handle, index, status, isFromPhone: isFromPhone, &out) }
+        case ..<200:
+            guard status > leg.legs[index].heard else { return [] }
+            legs[handle]?.legs[index].heard = status
+            report(handle, index, status, isFromPhone: isFromPhone, &out)
+        case ..<300:
+            legs[handle]?.legs[index].state = .over(status)
+            report(handle, index, status, isFromPhone: isFromPhone, &out)
+            finish(handle, .answered, status: leg.isChannel ? status : 599, now, &out)
+        default:
+            failed(handle, index, status, isFromPhone: isFromPhone, now, &out)
+            if leg.isChannel, leg.isCall, isFromPhone, !Self.takesBack(status) {
+                finish(handle, .failed, status: status, now, &out)
+            } else {
+                advance(handle, now, &out)
+            }
+        }
+        watch(handle)
+        return out
+    }
+
+    private mutating func failed(
+        _ handle: UInt64, _ index: Int, _ status: Int, isFromPhone: Bool, _ now: Int64, _ out: inout [LegAction]
+    ) {
+        guard let leg = legs[handle] else { return }
+        let number = leg.legs[index].number
+        legs[handle]?.legs[index].state = .over(status)
+        if isFromPhone { legs[handle]?.best.take(status) }
+        if leg.place == .out(number) { legs[handle]?.place = .returning }
+        report(handle, index, status, isFromPhone: isFromPhone, &out)
+        if leg.isWatched, isEngineHere, leg.legs[index].engineNumber > 0 {
+            askedAt = askedAt ?? now
+            legs[handle]?.hopesUntil = now &+ WaitingLeg.verbPatience
+        } else {
+            goOnAlone(handle, now, &out)
+        }
+    }
+
+    /// A request in a channel is here again: its phone has not taken it, or it is taken back.
+    mutating func comeBack(_ handle: UInt64, _ request: KeptRequest, _ now: Int64, _ out: inout [LegAction]) {
+        guard let leg = legs[handle] else { return }
+        open(request, handle: handle)
+        legs[handle]?.transaction = request.transaction
+        answer(request.transaction, 100, now, &out)
+        if case .out(let number) = leg.place, let index = leg.index(ofLeg: number) {
+            // Nobody has said why.
+            failed(handle, index, 503, isFromPhone: false, now, &out)
+        }
+        legs[handle]?.place = .here
+        advance(handle, now, &out)
+        watch(handle)
+    }
+
+    /// The host has given a request up: its caller has hung up, or has what he wanted elsewhere. `how` is `enum pushwake_call_end`.
+    package mutating func ended(
+        _ handle: UInt64, how: Int, status: Int, reason: String, now: Int64
+    ) -> [LegAction] {
+        var out: [LegAction] = []
+        let end: End =
+            switch how {
+            case 0: .cancelled(reason)
+            case 1: .answered
+            case 2: .timedOut
+            default: .failed
+            }
+        finish(handle, end, status: (300..<700).contains(status) ? status : 487, now, &out)
+        return out
+    }
+}
