@@ -813,6 +813,88 @@ int pushwake_supervisor_engine_pid(pushwake_supervisor *supervisor);
 /* Ends the engine: asks, waits at most two seconds, then kills it. */
 void pushwake_supervisor_free(pushwake_supervisor *supervisor);
 
+/* ---- Waiting legs: a host dials a phone that sleeps as it dials any other ------- */
+
+/* A SIP server without sockets, in the one process of the host that outlives an engine. The host sends it requests to
+ * users whose phones may sleep, and moves its bytes. All functions are for one thread, that of the supervisor. */
+typedef struct pushwake_legs pushwake_legs;
+
+enum pushwake_leg_order_kind {
+    PUSHWAKE_LEG_DESCRIBE = 1, /* call pushwake_legs_described(), now or soon */
+    PUSHWAKE_LEG_PROBE    = 2, /* ask `contact` by OPTIONS, and call pushwake_legs_probed() */
+    PUSHWAKE_LEG_FORWARD  = 3, /* send a MESSAGE with this content to `contact`, and call pushwake_legs_progressed() */
+    PUSHWAKE_LEG_CLOSE    = 4, /* take the leg back from its phone, whatever it says from now on */
+    PUSHWAKE_LEG_RESEND   = 5, /* send the request to the leg's phone once more, as it was */
+    PUSHWAKE_LEG_FORGET   = 6  /* nothing more will be said of this request */
+};
+
+/* What the host must do for a request that waits. Texts are valid during the call. */
+typedef struct pushwake_leg_order {
+    size_t size;
+    int kind;             /* enum pushwake_leg_order_kind; skip one that you do not know */
+    int leg;
+    uint64_t handle;      /* the highest bit is set in all of them, and in no handle of the host's own */
+    pushwake_str aor;     /* user part of the Request-URI, escapes resolved */
+    pushwake_str domain;  /* its parameter `domain` */
+    pushwake_str call_id;
+    pushwake_str method;
+    pushwake_str contact; /* URI as the registrar has it, or as it registered at another node */
+    pushwake_str contact_path;
+    pushwake_str contact_flow;
+    pushwake_str content_type;
+    pushwake_str content;
+} pushwake_leg_order;
+
+typedef struct pushwake_legs_config {
+    size_t size;
+    void *context;                                             /* passed back unchanged */
+    void (*on_answer)(void *context, pushwake_str message);    /* a SIP response for the host */
+    void (*on_order)(void *context, const pushwake_leg_order *order);
+    /* PUSHWAKE_HOST_DIALPLAN: each request is in a channel, and at one phone at a time. RING is a 302 with X-PushWake-Leg,
+     * Contact and X-PushWake-Path; the request comes back in its dialog when its phone does not take it.
+     * PUSHWAKE_HOST_PROXY: RING is a 100 with X-PushWake-Number, X-PushWake-Leg, Contact, X-PushWake-Path and
+     * X-PushWake-Replaces; a number that is not higher than those before is a copy. */
+    int host;
+    int is_reliable;       /* 1: its connection loses nothing, so nothing is sent twice */
+    int64_t repetition_ms; /* provisional answers are repeated after so long; 0: a minute */
+    pushwake_str key;      /* the parameter `key` of each Request-URI must be this; empty: none needed */
+} pushwake_legs_config;
+#define PUSHWAKE_LEGS_CONFIG_INIT { sizeof(pushwake_legs_config), NULL, NULL, NULL, 0, 0, 0, { NULL, 0 } }
+
+int pushwake_legs_new(pushwake_legs **out, pushwake_settings *settings, const pushwake_legs_config *config);
+void pushwake_legs_free(pushwake_legs *legs);
+
+/* Uses these settings for requests to come, and this supervisor's connection from now on, in place of those before. */
+int pushwake_legs_use(pushwake_legs *legs, pushwake_settings *settings, pushwake_supervisor *supervisor);
+
+/* A SIP request of the host. Answers and orders come inside this call, or later. What is not SIP is dropped. */
+int pushwake_legs_receive(pushwake_legs *legs, pushwake_str message);
+
+/* Who the user of a request is: of `user` count `contacts`, `call_id`, who calls, `media` and `ring_seconds`; those that
+ * are empty are as the request says. `may_wake`: pushwake_may_wake(); 0: who can be reached is rung, and that is all. */
+int pushwake_legs_described(pushwake_legs *legs, uint64_t handle, const pushwake_wake_request *user, int may_wake);
+
+/* What a phone said to an OPTIONS: its status; 0: nothing for `silent_after`; 503: it cannot be reached. */
+int pushwake_legs_probed(pushwake_legs *legs, uint64_t handle, int leg, int status);
+
+/* As pushwake_progressed() and pushwake_request_ended(), for a request that waits. */
+int pushwake_legs_progressed(pushwake_legs *legs, uint64_t handle, int leg, int status, int from_phone);
+int pushwake_legs_ended(pushwake_legs *legs, uint64_t handle, int how, int status, pushwake_str reason);
+
+/* A phone has registered and pushwake_register() has failed: requests that wait for its user go there. */
+int pushwake_legs_registered(pushwake_legs *legs, pushwake_str aor, pushwake_str domain, const pushwake_contact *contact);
+
+/* 1: a request in a channel comes back with this answer of a phone. 0: the answer is the caller's: a 3xx, a 6xx, one that
+ * asks for a password. */
+int pushwake_legs_takes_back(int status);
+
+/* Milliseconds after which pushwake_legs_process() must run; -1: no limit. */
+int pushwake_legs_timeout_ms(pushwake_legs *legs);
+int pushwake_legs_process(pushwake_legs *legs);
+
+/* Requests that wait or are out at a phone. */
+int pushwake_legs_count(pushwake_legs *legs);
+
 /* ---- Engine: the process that owns bindings, queue and provider connections --- */
 
 /* Runs the engine in this process until SIGTERM. Call it in a process of its own, such

@@ -23,7 +23,13 @@ public func pushwake_supervisor_new(
         onResult: { report($0, to: callbacks) },
         onVerbs: { message in
             verbs.read(message)
-            verbs.each { callbacks.on_verb?(callbacks.context, $0) }
+            // What waiting legs hold they execute themselves; that a call is over is shown by the host.
+            verbs.each { verb in
+                guard !WaitingLegs.isOwn(verb.pointee.handle) || verb.pointee.kind == PUSHWAKE_VERB_SHOW_END.rawValue else {
+                    return
+                }
+                callbacks.on_verb?(callbacks.context, verb)
+            }
         },
         onEngine: { callbacks.on_engine?(callbacks.context) },
         onUpstream: callbacks.on_upstream.map { callback in

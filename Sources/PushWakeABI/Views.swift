@@ -77,6 +77,20 @@ extension pushwake_contact {
     }
 }
 
+extension pushwake_contact {
+    /// As waiting legs keep it.
+    var known: WakeMessage.Contact {
+        var contact = WakeMessage.Contact(uri: uri.string)
+        contact.instance = WakeMessage.unquoted(instance.string)
+        contact.key = key.isEmpty ? contact.uri : key.string
+        (contact.flow, contact.path, contact.registration) = (flow.string, path.string, registration.string)
+        contact.age = Int64(registered_ago)
+        contact.isBehindProxy = behind_proxy != 0
+        contact.reach = UInt8(exactly: reachable).flatMap { CallContact.Reach(rawValue: $0) } ?? .datagram
+        return contact
+    }
+}
+
 extension RequestReader {
     /// Takes the headers that it knows, and who calls as phones see it, if that is another one.
     mutating func headers(
@@ -161,7 +175,7 @@ struct WakeRequestView {
         engine.put(.event, Int64(request.event))
         engine.put(.seconds, Int64(request.ring_seconds))
         engine.put(.callID, request.call_id.bytes.span)
-        if let caller {
+        if let caller = Self.caller(of: request) {
             engine.put(.fromURI, caller.uri)
             engine.put(.fromDisplay, caller.displayName)
             if caller == .anonymous, !request.caller_number.isEmpty {
@@ -181,8 +195,24 @@ struct WakeRequestView {
         if request.media & UInt64(PUSHWAKE_MEDIA_VIDEO) != 0 { engine.put(.video, 1) }
     }
 
+    /// What a host says of the user whom a request waits for.
+    static func user(_ request: pushwake_wake_request) -> LegUser {
+        let contacts = ContactsView(request.contacts, request.contact_count, stride: request.contact_size)
+        var user = LegUser(contacts: contacts.indices.map { contacts[$0].known })
+        user.callID = request.call_id.string
+        if let caller = caller(of: request) {
+            (user.fromURI, user.fromDisplay) = (caller.uri, caller.displayName)
+        } else {
+            user.fromURI = request.from_uri.string
+            user.fromDisplay = NameAddress.displayName(request.from_display.bytes.span)
+        }
+        user.seconds = Int64(request.ring_seconds)
+        user.offersVideo = request.media & UInt64(PUSHWAKE_MEDIA_VIDEO) != 0
+        return user
+    }
+
     /// Who calls, when the host leaves that to us.
-    private var caller: CallerIdentity? {
+    private static func caller(of request: pushwake_wake_request) -> CallerIdentity? {
         guard request.from_uri.isEmpty else { return nil }
         if CallerPrivacy.withholds(request.privacy.bytes.span) { return .anonymous }
         return switch UInt32(truncatingIfNeeded: request.caller) {

@@ -535,6 +535,55 @@ static void check_tools(pushwake_settings *settings)
     INVALID(pushwake_tool_run(settings, text("load"), NULL, 0));
 }
 
+static int legs_answers, legs_orders;
+
+static void on_leg_answer(void *context, pushwake_str message)
+{
+    CHECK(context == &legs_answers && message.len > 12 && !memcmp(message.ptr, "SIP/2.0 ", 8));
+    legs_answers++;
+}
+
+static void on_leg_order(void *context, const pushwake_leg_order *order)
+{
+    CHECK(context == &legs_answers && order->size == sizeof(*order));
+    legs_orders++;
+}
+
+static void check_legs(pushwake_settings *settings)
+{
+    static const char invite[] =
+        "INVITE sip:100@waiting.invalid SIP/2.0\r\nVia: SIP/2.0/UDP 127.0.0.1;branch=z9hG4bK1\r\n"
+        "From: <sip:a@b>;tag=1\r\nTo: <sip:100@b>\r\nCall-ID: 1\r\nCSeq: 1 INVITE\r\n\r\n";
+    pushwake_legs_config config = PUSHWAKE_LEGS_CONFIG_INIT;
+    pushwake_wake_request user = PUSHWAKE_WAKE_REQUEST_INIT;
+    pushwake_legs *legs = NULL;
+
+    config.context = &legs_answers;
+    config.on_answer = on_leg_answer;
+    config.on_order = on_leg_order;
+    INVALID(pushwake_legs_new(NULL, settings, &config));
+    INVALID(pushwake_legs_new(&legs, NULL, &config));
+    INVALID(pushwake_legs_new(&legs, settings, NULL));
+    INVALID(pushwake_legs_receive(NULL, text("")));
+    INVALID(pushwake_legs_process(NULL));
+    INVALID(pushwake_legs_use(NULL, settings, NULL));
+    CHECK(pushwake_legs_timeout_ms(NULL) == -1 && pushwake_legs_count(NULL) == 0);
+    pushwake_legs_free(NULL);
+    CHECK(pushwake_legs_takes_back(486) == 1 && pushwake_legs_takes_back(302) == 0);
+    CHECK(pushwake_legs_new(&legs, settings, &config) == PUSHWAKE_OK);
+    CHECK(pushwake_legs_receive(legs, text("what is this")) == PUSHWAKE_OK && legs_answers == 0);
+    CHECK(pushwake_legs_receive(legs, text(invite)) == PUSHWAKE_OK);
+    CHECK(legs_answers == 1 && legs_orders == 1 && pushwake_legs_count(legs) == 1 && pushwake_legs_timeout_ms(legs) > 0);
+    CHECK(pushwake_legs_process(legs) == PUSHWAKE_OK);
+    INVALID(pushwake_legs_described(legs, 1, NULL, 1));
+    CHECK(pushwake_legs_described(legs, 1, &user, 1) == PUSHWAKE_OK);
+    CHECK(pushwake_legs_probed(legs, 1, 1, 200) == PUSHWAKE_OK);
+    CHECK(pushwake_legs_progressed(legs, 1, 1, 180, 1) == PUSHWAKE_OK);
+    CHECK(pushwake_legs_ended(legs, 1, PUSHWAKE_CALL_CANCELLED, 487, text("")) == PUSHWAKE_OK);
+    INVALID(pushwake_legs_registered(legs, text("100"), text(""), NULL));
+    pushwake_legs_free(legs);
+}
+
 static void check_supervisor(pushwake_settings *settings)
 {
     pushwake_supervisor_config config = PUSHWAKE_SUPERVISOR_CONFIG_INIT;
@@ -589,6 +638,7 @@ int main(void)
     check_wake(client);
     check_requests(client);
     check_tools(settings);
+    check_legs(settings);
     check_supervisor(settings);
 
     /* A client has copied its settings. */

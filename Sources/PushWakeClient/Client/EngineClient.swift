@@ -74,6 +74,12 @@ public final class EngineClient {
         try send()
     }
 
+    /// Sends a whole message over the connection that is open, without waiting; false: there is none, or the engine does not read.
+    func postOn(_ message: [UInt8]) -> Bool {
+        guard let socket = link.socket, link.owner == SystemClock.processID() else { return false }
+        return socket.send(message) == .done
+    }
+
     /// The connection is the next question's; what was learned of the engine counts for all threads.
     private func giveBack(_ before: EngineCircuit) {
         guard let links else { return }

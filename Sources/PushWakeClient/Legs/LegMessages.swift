@@ -47,6 +47,14 @@ struct LegMessages: ~Copyable {
         return finish().map { (id, $0) }
     }
 
+    /// A phone of this user is there.
+    mutating func registered(_ aor: String, _ contact: String) -> [UInt8]? {
+        _ = begin(.registered, 0)
+        writer.put(.aor, aor)
+        writer.put(.contactURI, contact)
+        return finish()
+    }
+
     /// A leg has an answer: 100 to 699, or 0: it is sent now.
     mutating func progressed(_ handle: UInt64, leg: Int, status: Int, isFromPhone: Bool) -> [UInt8]? {
         _ = begin(.progressed, handle)

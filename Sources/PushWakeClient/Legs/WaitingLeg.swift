@@ -52,12 +52,17 @@ struct WaitingLeg {
         var state = State.queued
         /// The leg that it replaces; 0 for none.
         var replaces = 0
+        /// Its phone is asked by OPTIONS before the request moves there: a connection that is open says nothing of its app.
+        var isDoubtful = false
+        var wasProbed = false
+        /// No leg: a phone that is pushed is asked besides whether it is awake after all.
+        var isQuestion = false
         /// The highest provisional answer.
         var heard = 0
         /// The number of the last 100 that named it.
         var announced = 0
 
-        var isLive: Bool { if case .over = state { false } else { true } }
+        var isLive: Bool { if case .over = state { false } else { !isQuestion } }
     }
 
     /// Legs that no engine has named are numbered from here.
@@ -129,9 +134,10 @@ struct WaitingLeg {
 
     /// The engine, or we ourselves (`number` 0), want this contact rung. A leg that is out to it already becomes the one that is meant.
     mutating func add(_ contact: WakeMessage.Contact, engineNumber number: Int, replaces: Int) -> Int? {
-        if let index = legs.firstIndex(where: { $0.engineNumber == 0 && $0.contact.key == contact.key && number > 0 }) {
-            legs[index].engineNumber = number
-            return index
+        let same = legs.firstIndex { $0.engineNumber == 0 && $0.contact.key == contact.key && !$0.isQuestion }
+        if let same, number > 0 {
+            legs[same].engineNumber = number
+            return same
         }
         guard legs.count < Self.mostLegs, number == 0 || index(ofLeg: number) == nil else { return nil }
         let own = max(number, number > 0 ? 0 : max(lastLeg + 1, Self.firstUnnamed))
@@ -139,11 +145,23 @@ struct WaitingLeg {
         return legs.count - 1
     }
 
-    /// Whether a phone must be asked before the request moves to it: one that is awake only as far as a connection or the
-    /// registrar says. What has just registered, or stands behind a proxy, is not asked.
-    func isDoubtful(_ leg: Leg) -> Bool {
-        guard isChannel, isCall, !leg.contact.isBehindProxy, leg.contact.path.isEmpty else { return false }
-        return wake.contacts.contains { $0.key == leg.contact.key && $0 == leg.contact }
+    /// Whether a phone that counts as awake is asked before the request moves there, since only its connection says so.
+    func isDoubtful(_ contact: WakeMessage.Contact) -> Bool {
+        isChannel && isCall && contact.reach == .open && !contact.isBehindProxy && contact.path.isEmpty
+    }
+
+    /// Asks phones that are being pushed whether they are awake after all; the places of the questions.
+    mutating func addQuestions(_ contacts: [WakeMessage.Contact]) -> [Int] {
+        guard isChannel, isCall else { return [] }
+        var added: [Int] = []
+        for contact in contacts
+        where contact.reach == .datagram && !contact.isBehindProxy && contact.path.isEmpty && legs.count < Self.mostLegs {
+            var leg = Leg(number: max(lastLeg + 1, Self.firstUnnamed), engineNumber: 0, contact: contact, state: .probed)
+            leg.isQuestion = true
+            legs.append(leg)
+            added.append(legs.count - 1)
+        }
+        return added
     }
 
     /// Numbers the next 100 that names a leg: workers of a proxy overtake each other.

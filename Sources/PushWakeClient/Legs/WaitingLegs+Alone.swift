@@ -54,8 +54,8 @@ extension WaitingLegs {
     ) {
         guard let leg = legs[handle] else { return }
         for contact in leg.wake.contacts where contact.reach != .lost && isWanted(contact) {
-            guard !leg.legs.contains(where: { $0.contact.key == contact.key }) else { continue }
-            ring(handle, contact, engineNumber: 0, replaces: 0, now, &out)
+            guard !leg.legs.contains(where: { $0.contact.key == contact.key && !$0.isQuestion }) else { continue }
+            ring(handle, contact, engineNumber: 0, isKnown: true, now, &out)
         }
         advance(handle, now, &out)
     }

@@ -145,9 +145,17 @@ extension WaitingLegs {
         legs[handle]?.hopesUntil = nil
         legs[handle]?.endsAt = now &+ max(answer.limit, 0) &+ WaitingLeg.grace
         let contacts = legs[handle]?.wake.contacts ?? []
+        var held: [WakeMessage.Contact] = []
         for index in contacts.indices {
-            guard let number = answer.leg(at: index) else { continue }
-            ring(handle, contacts[index], engineNumber: number, replaces: 0, now, &out)
+            if let number = answer.leg(at: index) {
+                ring(handle, contacts[index], engineNumber: number, isKnown: true, now, &out)
+            } else {
+                held.append(contacts[index])
+            }
+        }
+        for index in legs[handle]?.addQuestions(held) ?? [] {
+            guard let leg = legs[handle]?.legs[index] else { continue }
+            out.append(.probe(handle, leg: leg.number, contact: leg.contact))
         }
         if answer.hold <= 0, legs[handle]?.hasLiveLeg == false {
             legs[handle]?.verdict = 480

@@ -6,18 +6,19 @@ internal import PushWakeCore
 extension WaitingLegs {
     // MARK: On the way
 
-    /// The request goes on to this contact: at once, or when it is its turn.
+    /// The request goes on to this contact: at once, or when it is its turn. `isKnown`: its phone has said nothing now.
     mutating func ring(
-        _ handle: UInt64, _ contact: WakeMessage.Contact, engineNumber: Int, replaces: Int, _ now: Int64,
-        _ out: inout [LegAction]
+        _ handle: UInt64, _ contact: WakeMessage.Contact, engineNumber: Int, replaces: Int = 0, isKnown: Bool = false,
+        _ now: Int64, _ out: inout [LegAction]
     ) {
         guard var leg = legs[handle] else { return }
         let known = leg.wake.contacts.first { $0.key == contact.key && contact.uri.isEmpty }
         guard let index = leg.add(known ?? contact, engineNumber: engineNumber, replaces: replaces) else { return }
+        leg.legs[index].isDoubtful = isKnown && leg.isDoubtful(leg.legs[index].contact)
         leg.verdict = nil
         legs[handle] = leg
         if replaces > 0 { close(handle, leg: replaces, &out) }
-        guard leg.legs[index].state != .queued else { return adopt(handle, index, &out) }
+        if leg.legs[index].state != .queued { adopt(handle, index, &out) }
     }
 
     /// A leg of ours has become the engine's: it hears what has been.
@@ -42,8 +43,10 @@ extension WaitingLegs {
 
     private mutating func open(_ handle: UInt64, _ index: Int, _ now: Int64, _ out: inout [LegAction]) {
         guard let leg = legs[handle] else { return }
-        if leg.isDoubtful(leg.legs[index]), leg.legs[index].heard == 0 {
+        if leg.legs[index].isDoubtful {
             legs[handle]?.legs[index].state = .probed
+            legs[handle]?.legs[index].isDoubtful = false
+            legs[handle]?.legs[index].wasProbed = true
             report(handle, index, 0, isFromPhone: false, &out)
             return out.append(.probe(handle, leg: leg.legs[index].number, contact: leg.legs[index].contact))
         }
@@ -53,7 +56,7 @@ extension WaitingLegs {
     private mutating func send(_ handle: UInt64, _ index: Int, _ now: Int64, _ out: inout [LegAction]) {
         guard let leg = legs[handle] else { return }
         let number = leg.legs[index].number
-        let wasProbed = leg.legs[index].state == .probed
+        let wasProbed = leg.legs[index].wasProbed
         legs[handle]?.legs[index].state = .out
         if !leg.isChannel {
             announce(handle, index, now, &out)
@@ -127,16 +130,18 @@ extension WaitingLegs {
         }
         var out: [LegAction] = []
         switch status {
+        case _ where leg.legs[index].isQuestion:
+            legs[handle]?.legs[index].state = .over(0)
+            // The engine takes it for a phone that has registered there.
+            let isThere = status != 0 && status != 503 && leg.isWatched && isEngineHere
+            if isThere, let bytes = messages.registered(leg.subject.aor, leg.legs[index].contact.key) {
+                out.append(.ask(bytes))
+            }
+            return out
         case 503: failed(handle, index, 503, isFromPhone: false, now, &out)
         // It is pushed as well by now; without a word from the engine the request is all that may reach it.
         case 0 where leg.isWatched && isEngineHere: return []
-        default:
-            guard leg.place == .here else {
-                legs[handle]?.legs[index].heard = max(leg.legs[index].heard, 1)
-                legs[handle]?.legs[index].state = .queued
-                return []
-            }
-            send(handle, index, now, &out)
+        default: legs[handle]?.legs[index].state = .queued
         }
         advance(handle, now, &out)
         watch(handle)

@@ -33,6 +33,8 @@ public final class EngineSupervisor {
     var grace: Int64
     /// Since when nobody answers.
     private var lostAt: Int64?
+    /// Asks over the same connection, and hears of all that comes.
+    private weak var legs: LegService?
 
     /// Starts nothing yet: the first `process()` does. `host` names the processes of this PBX; verbs for the requests
     /// that they hold come to `onVerbs`, orders of the gateway to `onUpstream` where it executes them. `onEngine` runs whenever an engine answers anew.
@@ -96,8 +98,16 @@ public final class EngineSupervisor {
         }
     }
 
+    /// Lets waiting legs ask over this connection, in place of those before.
+    package func serve(_ legs: LegService) {
+        self.legs = legs
+        legs.follow { [weak self] in self?.client.postOn($0) ?? false }
+        if isSubscribed { legs.engineCame(host: host) }
+    }
+
     /// Ends the engine: asks, waits at most two seconds, then kills.
     public func stop() {
+        legs?.engineLeft()
         client.disconnect()
         child?.stop(milliseconds: 2000)
         child?.takeLines().forEach(log)
@@ -163,6 +173,7 @@ public final class EngineSupervisor {
             noteAnswer()
             if isSupervised { silence.heard(now: now) }
             onEngine()
+            legs?.engineCame(host: host)
         } catch {
             client.disconnect()
             subscribeAt = now + (isSupervised ? 50 : 500)
@@ -216,6 +227,7 @@ public final class EngineSupervisor {
     private func unsubscribe() {
         members.remove(client.descriptor)
         client.disconnect()
+        if isSubscribed { legs?.engineLeft() }
         isSubscribed = false
         silence = SilenceWatch()
     }
@@ -226,6 +238,7 @@ public final class EngineSupervisor {
             for _ in 0..<256 {
                 guard let message = try client.nextEvent() else { return }
                 if isSupervised { silence.heard(now: now) }
+                legs?.receive(message)
                 switch message.kind {
                 case .result: report(PushResult(decoding: message), message)
                 case .verbs: onVerbs(message)
