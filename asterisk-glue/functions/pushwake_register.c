@@ -23,6 +23,7 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
+#include "pushwake_legs.h"
 #include "pushwake_request.h"
 
 /*!
@@ -211,6 +212,9 @@ static pj_bool_t on_rx_request(pjsip_rx_data *rdata)
 			end_request();
 		} else {
 			pushwake__request_strip(request, rdata);
+			if (request->contact_count) {
+				pushwake__companion_leave(request->aor);
+			}
 			make_room(request, rdata);
 		}
 	}
@@ -236,7 +240,13 @@ static void join(const char *aor, struct pushwake__contacts *contacts)
 	size_t index;
 
 	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
-		pushwake__calls_join(aor, AST_VECTOR_GET_ADDR(contacts, index));
+		const struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
+		struct pushwake__told told = { .kind = PUSHWAKE__TOLD_REGISTERED, .text = pushwake__str(aor), .contact = *contact };
+
+		pushwake__calls_join(aor, contact);
+		if (pushwake__legs_are_on()) {
+			pushwake__legs_tell(&told);
+		}
 	}
 }
 
@@ -286,6 +296,7 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 		}
 		if (result.outcome != PUSHWAKE_REGISTER_PLAIN) {
 			pushwake__devstate_changed(request->aor);
+			pushwake__companion_check(request->aor);
 		}
 	}
 	pushwake__contacts_free(&contacts);

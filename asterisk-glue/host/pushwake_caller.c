@@ -80,7 +80,7 @@ static struct ast_channel *caller_channel(struct ast_channel *chan, const char *
 {
 	struct ast_channel *first;
 
-	if (is_pjsip(chan)) {
+	if (chan && is_pjsip(chan)) {
 		return ast_channel_ref(chan);
 	}
 	first = ast_strlen_zero(linked) ? NULL : ast_channel_get_by_name(linked);
@@ -112,16 +112,13 @@ static struct ast_channel *called_channel(const char *linked, const char *number
 	return is_linked ? chan : NULL;
 }
 
-static void read_uri(struct pushwake__caller *to, struct ast_channel *chan)
+/*! `chan`: it, or the one that it is there for, calls; NULL: somebody else of what is linked does. */
+static void read_uri(struct pushwake__caller *to, struct ast_channel *chan, const char *linked)
 {
-	char linked[AST_MAX_UNIQUEID];
 	struct ast_channel *caller;
 	/* That of a phone that was called is where it can be reached; its domain is the one that it was called from. */
 	const char *function = "CHANNEL(pjsip,remote_uri)";
 
-	ast_channel_lock(chan);
-	ast_copy_string(linked, ast_channel_linkedid(chan), sizeof(linked));
-	ast_channel_unlock(chan);
 	caller = caller_channel(chan, linked, to->number);
 	if (caller && ast_custom_function_find("PJSIP_HEADER")) {
 		read_variable(caller, "PJSIP_HEADER(read,Privacy)", to->privacy, sizeof(to->privacy));
@@ -137,6 +134,7 @@ static void read_uri(struct pushwake__caller *to, struct ast_channel *chan)
 
 void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *chan, int is_message, const char *aor)
 {
+	char linked[AST_MAX_UNIQUEID];
 	int is_withheld;
 
 	memset(caller, 0, sizeof(*caller));
@@ -156,11 +154,62 @@ void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *
 	if (ast_format_cap_has_type(ast_channel_nativeformats(chan), AST_MEDIA_TYPE_VIDEO)) {
 		caller->media = PUSHWAKE_MEDIA_VIDEO;
 	}
+	ast_copy_string(linked, ast_channel_linkedid(chan), sizeof(linked));
 	ast_channel_unlock(chan);
 	caller->kind = is_withheld ? PUSHWAKE_CALLER_WITHHELD : PUSHWAKE_CALLER_NUMBER;
 	if (!is_withheld) { /* nobody is told of one, and a task of PJSIP reads it */
-		read_uri(caller, chan);
+		read_uri(caller, chan, linked);
 	}
+}
+
+/*! The channel that calls: the first of what this one is linked with. A reference, or NULL. */
+static struct ast_channel *first_channel(struct ast_channel *chan)
+{
+	char linked[AST_MAX_UNIQUEID];
+	int is_first;
+
+	ast_channel_lock(chan);
+	ast_copy_string(linked, ast_channel_linkedid(chan), sizeof(linked));
+	is_first = !strcmp(linked, ast_channel_uniqueid(chan));
+	ast_channel_unlock(chan);
+	return is_first || ast_strlen_zero(linked) ? NULL : ast_channel_get_by_name(linked);
+}
+
+void pushwake__caller_read_dialled(struct pushwake__caller *caller, struct ast_channel *chan, const char *aor)
+{
+	char linked[AST_MAX_UNIQUEID];
+	const struct ast_party_id *id;
+	int is_withheld;
+
+	memset(caller, 0, sizeof(*caller));
+	snprintf(caller->to, sizeof(caller->to), "sip:%s", aor);
+	ast_channel_lock(chan);
+	/* Of a channel that is dialled the other side is who calls. */
+	id = &ast_channel_connected(chan)->id;
+	is_withheld = (id->number.valid || id->name.valid)
+		&& (ast_party_id_presentation(id) & AST_PRES_RESTRICTION) != AST_PRES_ALLOWED;
+	ast_copy_string(caller->number, S_COR(id->number.valid, id->number.str, ""), sizeof(caller->number));
+	ast_copy_string(caller->name, S_COR(id->name.valid, id->name.str, ""), sizeof(caller->name));
+	if (ast_format_cap_has_type(ast_channel_nativeformats(chan), AST_MEDIA_TYPE_VIDEO)) {
+		caller->media = PUSHWAKE_MEDIA_VIDEO;
+	}
+	ast_copy_string(linked, ast_channel_linkedid(chan), sizeof(linked));
+	ast_channel_unlock(chan);
+	caller->kind = is_withheld ? PUSHWAKE_CALLER_WITHHELD : PUSHWAKE_CALLER_NUMBER;
+	if (!is_withheld) {
+		read_uri(caller, NULL, linked);
+	}
+}
+
+char *pushwake__caller_push_id(struct ast_channel *chan)
+{
+	struct ast_channel *first = first_channel(chan);
+	char *id = pushwake__caller_call_id(first ? first : chan);
+
+	if (first) {
+		ast_channel_unref(first);
+	}
+	return id;
 }
 
 void pushwake__caller_fill(pushwake_wake_request *request, const struct pushwake__caller *caller)

@@ -33,6 +33,12 @@ struct pushwake__caller {
 /*! Reads it from the channel, or, with `is_message`, from the MESSAGE in hand. */
 void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *chan, int is_message, const char *aor);
 
+/*! The same of a channel that is being dialled: its other side calls. */
+void pushwake__caller_read_dialled(struct pushwake__caller *caller, struct ast_channel *chan, const char *aor);
+
+/*! Call-ID of who calls, as pushes name the call for a channel that is being dialled; to be freed. */
+char *pushwake__caller_push_id(struct ast_channel *chan);
+
 /*! Fills in who it is, and what the text is. Borrows. */
 void pushwake__caller_fill(struct pushwake_wake_request *request, const struct pushwake__caller *caller);
 

@@ -77,10 +77,8 @@ static struct ast_sip_endpoint *endpoint_of(const struct ast_sip_contact *contac
 		: ast_sorcery_retrieve_by_id(ast_sip_get_sorcery(), "endpoint", contact->endpoint_name);
 }
 
-static int add_contact(void *obj, void *arg, int flags)
+static void add(struct ast_sip_contact *contact, struct pushwake__contacts *contacts)
 {
-	struct ast_sip_contact *contact = obj;
-	struct pushwake__contacts *contacts = arg;
 	char *flow = flow_of(contact);
 	struct ast_sip_endpoint *endpoint = endpoint_of(contact);
 	int behind_proxy = !ast_strlen_zero(contact->path) || (endpoint && !ast_strlen_zero(endpoint->outbound_proxy));
@@ -100,7 +98,21 @@ static int add_contact(void *obj, void *arg, int flags)
 	}
 	ast_free(flow);
 	ao2_cleanup(endpoint);
+}
+
+static int add_contact(void *obj, void *arg, int flags)
+{
+	struct ast_sip_contact *contact = obj;
+
+	if (!pushwake__companion_is(contact->uri)) {
+		add(contact, arg);
+	}
 	return 0;
+}
+
+int pushwake__companion_is(const char *uri)
+{
+	return strstr(uri, ";transport=pushwake") != NULL;
 }
 
 struct pushwake__contact *pushwake__contact_find(struct pushwake__contacts *contacts, const char *uri)

@@ -50,6 +50,9 @@ pushwake_settings *pushwake__config_read(void);
 /*! Tries what was read while an engine works with earlier settings. Not 0 when it would not do, which is then in the log. */
 int pushwake__config_try(pushwake_settings *settings, pushwake_settings *earlier);
 
+/*! Whether plain Dial() is to wake phones. */
+int pushwake__config_wants_legs(void);
+
 /* ---- pushwake_client.c */
 
 /*! The client of all threads. NULL while push is off, which the library takes for a client that refuses everything. */
@@ -105,6 +108,9 @@ struct pushwake__contact {
 	char *path;
 };
 AST_VECTOR(pushwake__contacts, struct pushwake__contact);
+
+/*! Whether this is the contact of an AoR that has no other, which leads to this module. */
+int pushwake__companion_is(const char *uri);
 
 /*! Fills in the contacts of an AoR; none when there is no such AoR. */
 void pushwake__contacts_get(struct pushwake__contacts *contacts, const char *aor);

@@ -12,6 +12,7 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
+#include "pushwake_legs.h"
 #include "pushwake_module.h"
 #include "pushwake_query.h"
 
@@ -142,6 +143,7 @@ static char *remove_bindings(struct ast_cli_entry *e, int cmd, struct ast_cli_ar
 	if (result == CLI_SUCCESS) {
 		ast_cli(a->fd, "removed %d binding%s\n", (int) removed, ESS(removed));
 		pushwake__devstate_changed(a->argv[3]);
+		pushwake__companion_check(a->argv[3]);
 	}
 	return result;
 }

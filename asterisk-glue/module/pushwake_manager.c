@@ -15,6 +15,7 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
+#include "pushwake_legs.h"
 #include "pushwake_module.h"
 #include "pushwake_query.h"
 
@@ -171,6 +172,7 @@ static int action_remove(struct mansession *session, const struct message *messa
 		return 0;
 	}
 	pushwake__devstate_changed(aor);
+	pushwake__companion_check(aor);
 	astman_append(session, "Response: Success\r\n%sRemoved: %" PRId64 "\r\n\r\n", id_line, removed);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
+#include "pushwake_legs.h"
 #include "pushwake_module.h"
 
 /*! How long Asterisk's start, or a reload with other settings, waits for the engine. */
@@ -38,6 +39,7 @@ static void on_result(void *context, const pushwake_result *result)
 	if (result->binding_removed) {
 		pushwake__copy(aor, sizeof(aor), result->aor);
 		pushwake__devstate_changed(aor);
+		pushwake__companion_check(aor);
 	}
 }
 
@@ -51,6 +53,7 @@ static void on_engine(void *context)
 	pushwake__calls_resume();
 	resumes = 1;
 	pushwake__devstates_ask_again(0);
+	pushwake__companion_check(NULL);
 }
 
 static void on_log(void *context, int level, pushwake_str message)
@@ -83,22 +86,27 @@ static int left_ms(struct timeval then, int pause)
 static int pause_ms(struct timeval resumed, struct timeval probed)
 {
 	int pause = pushwake_supervisor_timeout_ms(supervisor);
+	int legs;
 
 	pause = pause < 0 ? INT_MAX : pause;
 	pause = pushwake__devstates_unknown() ? MIN(pause, left_ms(probed, PROBE_MS)) : pause;
-	return resumes ? MIN(pause, left_ms(resumed, RESUME_MS)) : pause;
+	pause = resumes ? MIN(pause, left_ms(resumed, RESUME_MS)) : pause;
+	legs = pushwake__legs_timeout_ms();
+	return legs < 0 ? pause : MIN(pause, legs);
 }
 
 static void *run(void *data)
 {
-	struct pollfd fds[3] = { { .events = POLLIN }, { .events = POLLIN }, { .events = POLLIN } };
+	struct pollfd fds[4] = { { .events = POLLIN }, { .events = POLLIN }, { .events = POLLIN }, { .events = POLLIN } };
 	struct timeval resumed = { 0, 0 }, probed = ast_tvnow();
 	eventfd_t count;
 
 	fds[0].fd = stop_fd;
 	fds[2].fd = pushwake__devstates_fd();
+	fds[3].fd = pushwake__legs_fd();
 	for (;;) {
 		pushwake_supervisor_process(supervisor);
+		pushwake__legs_process();
 		__atomic_store_n(&engine_pid, pushwake_supervisor_engine_pid(supervisor), __ATOMIC_RELEASE);
 		if (resumes && ast_tvdiff_ms(ast_tvnow(), resumed) >= RESUME_MS) {
 			resumes = pushwake__calls_resume_on();
@@ -109,7 +117,7 @@ static void *run(void *data)
 			probed = ast_tvnow();
 		}
 		fds[1].fd = pushwake_supervisor_fd(supervisor);
-		poll(fds, 3, pause_ms(resumed, probed));
+		poll(fds, ARRAY_LEN(fds), pause_ms(resumed, probed));
 		if (fds[0].revents) {
 			return NULL;
 		}
@@ -136,6 +144,7 @@ int pushwake__supervisor_start(void)
 	config.on_verb = on_verb;
 	config.on_engine = on_engine;
 	pushwake_supervisor_new(&supervisor, pushwake__settings(), &config); /* fails for wrong arguments alone */
+	pushwake__legs_use(pushwake__settings(), supervisor);
 	stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (stop_fd < 0 || ast_pthread_create_background(&thread, NULL, run, NULL)) {
 		thread = AST_PTHREADT_NULL;

@@ -17,6 +17,7 @@
 #include "asterisk/module.h"
 
 #include "pushwake_call.h"
+#include "pushwake_legs.h"
 #include "pushwake_module.h"
 #include "pushwake_request.h"
 #include "pushwake_wake.h"
@@ -51,6 +52,7 @@ static const struct {
 	{ "nodes", pushwake__node_start, pushwake__node_stop },
 	{ "messages of nodes", pushwake__node_text_start, pushwake__node_text_stop },
 	{ "answers", pushwake__answer_start, pushwake__answer_stop },
+	{ "waiting legs", pushwake__legs_start, pushwake__legs_stop },
 	{ "device state", pushwake__devstate_start, pushwake__devstate_stop },
 	{ "manager", pushwake__manager_start, pushwake__manager_stop },
 	{ "supervisor", pushwake__supervisor_start, pushwake__supervisor_stop },

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief An INVITE goes on inside its session: the channel stays, and Asterisk sees nothing but another answer.
+ *
+ * PJSIP has this for redirections. It uses members of pjsip_inv_session and pjsip_transaction that are no interface:
+ * pushwake__follow_start() compares what was compiled with what runs.
+ */
+#include "asterisk.h"
+
+#include <pjsip.h>
+#include <pjsip_ua.h>
+
+#include "asterisk/logger.h"
+#include "asterisk/res_pjsip.h"
+#include "asterisk/strings.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_legs.h"
+
+/*! Makes a URI the one target that is left: the same place may be tried once more, so the set is not asked. */
+static int set_target(pjsip_dialog *dlg, const char *text)
+{
+	pjsip_target *target;
+	pjsip_uri *uri;
+	pj_str_t copy;
+
+	pj_strdup2_with_null(dlg->pool, &copy, text);
+	uri = pjsip_parse_uri(dlg->pool, copy.ptr, copy.slen, 0);
+	if (!uri || (!PJSIP_URI_SCHEME_IS_SIP(uri) && !PJSIP_URI_SCHEME_IS_SIPS(uri))) {
+		return -1;
+	}
+	for (target = dlg->target_set.head.next; (void *) target != (void *) &dlg->target_set.head; target = target->next) {
+		target->code = target->code ? target->code : PJSIP_SC_MOVED_TEMPORARILY;
+	}
+	target = PJ_POOL_ZALLOC_T(dlg->pool, pjsip_target);
+	target->uri = uri;
+	target->q1000 = 1000;
+	pj_list_push_back(&dlg->target_set.head, target);
+	pjsip_target_set_set_current(&dlg->target_set, target);
+	return 0;
+}
+
+/*! Asterisk corrects host and port of the Contact for each way, and the transport only for those that it knows. */
+static void readdress(pjsip_inv_session *inv, const pjsip_sip_uri *target)
+{
+	pjsip_contact_hdr *contact = pjsip_msg_find_hdr(inv->invite_req->msg, PJSIP_H_CONTACT, NULL);
+
+	if (pushwake__place_is(target)) {
+		return;
+	}
+	if (contact) {
+		((pjsip_sip_uri *) pjsip_uri_get_uri(contact->uri))->transport_param = target->transport_param;
+	}
+	if (inv->dlg->local.contact) {
+		((pjsip_sip_uri *) pjsip_uri_get_uri(inv->dlg->local.contact->uri))->transport_param = target->transport_param;
+	}
+}
+
+int pushwake__follow(pjsip_inv_session *inv, const char *target, const char *route)
+{
+	pjsip_tpselector any = { .type = PJSIP_TPSELECTOR_NONE };
+	pjsip_dialog *dlg = inv->dlg;
+
+	if (inv->cancelling || inv->state >= PJSIP_INV_STATE_CONNECTING || !inv->invite_req || set_target(dlg, target)) {
+		return -1;
+	}
+	while (pjsip_msg_find_remove_hdr(inv->invite_req->msg, PJSIP_H_ROUTE, NULL)) {
+	}
+	if (!ast_strlen_zero(route) && ast_sip_set_outbound_proxy(inv->invite_req, route)) {
+		ast_log(LOG_WARNING, "The Path of a phone cannot be used (%s), so its call goes to its address\n", route);
+	}
+	readdress(inv, pjsip_uri_get_uri(dlg->target_set.current->uri));
+	pjsip_dlg_set_transport(dlg, &any);
+	/* As for PJSIP_REDIRECT_PENDING: what becomes of the transaction is nothing to the session. */
+	inv->invite_tsx = NULL;
+	pjsip_dlg_inc_session(dlg, pjsip_inv_usage_instance());
+	if (pjsip_inv_process_redirect(inv, PJSIP_REDIRECT_ACCEPT_REPLACE, NULL) != PJ_SUCCESS) {
+		ast_log(LOG_WARNING, "An INVITE cannot go on to %s\n", target);
+		return -1;
+	}
+	return 0;
+}
+
+/* ---- What was left */
+
+static void cancel(pjsip_transaction *tsx)
+{
+	pjsip_tx_data *tdata;
+
+	if (pjsip_endpt_create_cancel(ast_sip_get_pjsip_endpoint(), tsx->last_tx, &tdata) == PJ_SUCCESS) {
+		pjsip_endpt_send_request(ast_sip_get_pjsip_endpoint(), tdata, -1, NULL, NULL);
+	}
+}
+
+/*! A request in the dialog that a late 2xx has made. */
+static pjsip_tx_data *make_request(const pjsip_method *method, pjsip_transaction *tsx, pjsip_rx_data *rdata, int cseq)
+{
+	pjsip_msg *sent = tsx->last_tx->msg, *msg = rdata->msg_info.msg;
+	pjsip_contact_hdr *contact = pjsip_msg_find_hdr(msg, PJSIP_H_CONTACT, NULL);
+	pjsip_rr_hdr *hop;
+	pjsip_tx_data *tdata;
+
+	if (pjsip_endpt_create_request_from_hdr(ast_sip_get_pjsip_endpoint(), method,
+			contact && contact->uri ? contact->uri : sent->line.req.uri, rdata->msg_info.from, rdata->msg_info.to, NULL,
+			rdata->msg_info.cid, cseq, NULL, &tdata) != PJ_SUCCESS) {
+		return NULL;
+	}
+	/* A route set is the Record-Route of the answer, from its end (RFC 3261, 12.1.2). */
+	for (hop = pjsip_msg_find_hdr(msg, PJSIP_H_RECORD_ROUTE, NULL); hop;
+		hop = pjsip_msg_find_hdr(msg, PJSIP_H_RECORD_ROUTE, hop->next)) {
+		pjsip_route_hdr *route = pjsip_route_hdr_create(tdata->pool);
+
+		route->name_addr = *(pjsip_name_addr *) pjsip_uri_clone(tdata->pool, &hop->name_addr);
+		pjsip_msg_insert_first_hdr(tdata->msg, (pjsip_hdr *) route);
+	}
+	return tdata;
+}
+
+/*! The phone has taken a call that is elsewhere: it is acknowledged, and hung up. */
+static void hang_up(pjsip_transaction *tsx, pjsip_rx_data *rdata)
+{
+	int cseq = rdata->msg_info.cseq->cseq;
+	pjsip_tx_data *ack = make_request(pjsip_get_ack_method(), tsx, rdata, cseq);
+	pjsip_tx_data *bye = make_request(pjsip_get_bye_method(), tsx, rdata, cseq + 1);
+
+	if (ack) {
+		pjsip_endpt_send_request_stateless(ast_sip_get_pjsip_endpoint(), ack, NULL, NULL);
+	}
+	if (bye) {
+		pjsip_endpt_send_request(ast_sip_get_pjsip_endpoint(), bye, -1, NULL, NULL);
+	}
+}
+
+static void on_tsx_state(pjsip_transaction *tsx, pjsip_event *event)
+{
+	if (event->type != PJSIP_EVENT_TSX_STATE || event->body.tsx_state.type != PJSIP_EVENT_RX_MSG) {
+		return;
+	}
+	if (tsx->state == PJSIP_TSX_STATE_PROCEEDING && event->body.tsx_state.prev_state == PJSIP_TSX_STATE_CALLING) {
+		cancel(tsx);
+	} else if (tsx->state == PJSIP_TSX_STATE_TERMINATED && tsx->status_code / 100 == 2) {
+		hang_up(tsx, event->body.tsx_state.src.rdata);
+	}
+}
+
+static pjsip_module left = {
+	.name = { "PushWake left legs", 18 },
+	.id = -1,
+	.priority = PJSIP_MOD_PRIORITY_APPLICATION,
+	.on_tsx_state = on_tsx_state,
+};
+
+void pushwake__follow_leave(pjsip_transaction *tsx, pjsip_dialog *dlg)
+{
+	int ua = pjsip_ua_instance()->id;
+
+	if (tsx->state >= PJSIP_TSX_STATE_COMPLETED || tsx->mod_data[ua] != dlg) {
+		return;
+	}
+	/* It is the dialog's no longer: a late answer has another tag, and would be taken for that of the place where the
+	 * INVITE is now. */
+	tsx->mod_data[ua] = NULL;
+	tsx->tsx_user = &left;
+	dlg->tsx_count--;
+	if (tsx->state == PJSIP_TSX_STATE_PROCEEDING) {
+		cancel(tsx);
+	}
+}
+
+int pushwake__follow_start(void)
+{
+	/* PJ_VERSION is that of the headers. The bundled PJSIP changes within a series of Asterisk, and these structures seldom. */
+	if (strcmp(pj_get_version(), PJ_VERSION)) {
+		ast_log(LOG_WARNING, "This res_pushwake.so was built for PJSIP %s and this is %s: plain Dial() does not wake phones; build "
+			"it against the headers of this Asterisk\n", PJ_VERSION, pj_get_version());
+		return -1;
+	}
+	return ast_sip_register_service(&left);
+}
+
+void pushwake__follow_stop(void)
+{
+	ast_sip_unregister_service(&left);
+}

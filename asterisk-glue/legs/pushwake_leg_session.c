@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief Where an INVITE goes first, and what becomes of it.
+ *
+ * A session supplement sends the first INVITE to the place where requests wait. A usage of the dialog, which hears of each change
+ * before the INVITE session does, follows the library's 302 and takes an INVITE back that a phone has not taken.
+ */
+#include "asterisk.h"
+
+#include <pjsip.h>
+#include <pjsip_ua.h>
+
+#include "asterisk/astobj2.h"
+#include "asterisk/causes.h"
+#include "asterisk/channel.h"
+#include "asterisk/logger.h"
+#include "asterisk/res_pjsip.h"
+#include "asterisk/res_pjsip_session.h"
+#include "asterisk/strings.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_call.h"
+#include "pushwake_legs.h"
+#include "pushwake_supplement.h"
+
+/* ---- What answers say */
+
+static void copy_header(char *buf, size_t size, pjsip_msg *msg, const char *name)
+{
+	pj_str_t str = pj_str((char *) name);
+	pjsip_generic_string_hdr *header = pjsip_msg_find_hdr_by_name(msg, &str, NULL);
+
+	buf[0] = '\0';
+	if (header) {
+		ast_copy_pj_str(buf, &header->hvalue, size);
+	}
+}
+
+static void tell_progress(struct pushwake__waiter *waiter, int leg, int status, int from_phone)
+{
+	struct pushwake__told told = {
+		.kind = PUSHWAKE__TOLD_PROGRESS, .handle = waiter->handle, .leg = leg, .status = status, .from_phone = from_phone,
+	};
+
+	pushwake__legs_tell(&told);
+}
+
+/*! A contact of this registrar with this URI: its Path, to be freed; or NULL. */
+static char *find_path(const char *aor, const char *uri)
+{
+	struct ast_sip_aor *object = ast_sip_location_retrieve_aor(aor);
+	struct ao2_container *contacts = object ? ast_sip_location_retrieve_aor_contacts(object) : NULL;
+	struct ao2_iterator all;
+	struct ast_sip_contact *contact;
+	char *path = NULL;
+
+	if (contacts) {
+		all = ao2_iterator_init(contacts, 0);
+		while (!path && (contact = ao2_iterator_next(&all))) {
+			if (!strcmp(contact->uri, uri) && !ast_strlen_zero(contact->path)) {
+				path = ast_strdup(contact->path);
+			}
+			ao2_ref(contact, -1);
+		}
+		ao2_iterator_destroy(&all);
+	}
+	ao2_cleanup(contacts);
+	ao2_cleanup(object);
+	return path;
+}
+
+/* ---- The way on, and back. The dialog is locked. */
+
+/*! The library says where the call goes on: leg, contact and Path. */
+static void go_on(struct pushwake__waiter *waiter, pjsip_inv_session *inv, pjsip_msg *msg)
+{
+	pjsip_contact_hdr *contact = pjsip_msg_find_hdr(msg, PJSIP_H_CONTACT, NULL);
+	char uri[PUSHWAKE__MAX_URI], path[1024], number[16];
+	char *known;
+	int len = contact && contact->uri ? pjsip_uri_print(PJSIP_URI_IN_REQ_URI, pjsip_uri_get_uri(contact->uri), uri, sizeof(uri) - 1) : -1;
+
+	copy_header(number, sizeof(number), msg, "X-PushWake-Leg");
+	copy_header(path, sizeof(path), msg, "X-PushWake-Path");
+	if (len < 0) {
+		return;
+	}
+	uri[len] = '\0';
+	known = find_path(waiter->aor, uri);
+	waiter->leg = atoi(number);
+	waiter->heard = 0;
+	if (pushwake__follow(inv, uri, S_OR(path, S_OR(known, waiter->session->endpoint->outbound_proxy)))) {
+		tell_progress(waiter, waiter->leg, 503, 0);
+		waiter->leg = 0;
+	}
+	ast_free(known);
+}
+
+/*! The INVITE waits again. */
+static void go_back(struct pushwake__waiter *waiter, pjsip_inv_session *inv)
+{
+	char *uri = pushwake__place_uri(waiter->aor);
+
+	waiter->leg = 0;
+	if (!uri || pushwake__follow(inv, uri, NULL)) {
+		ast_debug(1, "The INVITE of %s does not come back\n", waiter->call_id);
+	}
+	ast_free(uri);
+}
+
+static void answered_by_phone(struct pushwake__waiter *waiter, pjsip_inv_session *inv, int status, int from_phone)
+{
+	int leg = waiter->leg;
+
+	if (status < 200) {
+		if (status > waiter->heard) {
+			waiter->heard = status;
+			tell_progress(waiter, leg, status, from_phone);
+		}
+		return;
+	}
+	tell_progress(waiter, leg, status, from_phone);
+	if (status >= 300 && (!from_phone || pushwake_legs_takes_back(status))) {
+		go_back(waiter, inv);
+	}
+}
+
+/*! The status of a final answer or failure of this transaction, 0: none. */
+static int final_status(const pjsip_transaction *tsx, const pjsip_event *event, int *from_phone)
+{
+	*from_phone = event->body.tsx_state.type == PJSIP_EVENT_RX_MSG;
+	if (*from_phone) {
+		return tsx->state == PJSIP_TSX_STATE_PROCEEDING || tsx->state == PJSIP_TSX_STATE_COMPLETED
+			|| tsx->state == PJSIP_TSX_STATE_TERMINATED ? tsx->status_code : 0;
+	}
+	if (tsx->state != PJSIP_TSX_STATE_TERMINATED) {
+		return 0;
+	}
+	switch (event->body.tsx_state.type) {
+	case PJSIP_EVENT_TIMER:
+		return PJSIP_SC_REQUEST_TIMEOUT;
+	case PJSIP_EVENT_TRANSPORT_ERROR:
+		return PJSIP_SC_SERVICE_UNAVAILABLE;
+	default:
+		return 0;
+	}
+}
+
+static void on_tsx_state(pjsip_transaction *tsx, pjsip_event *event)
+{
+	pjsip_dialog *dlg = pjsip_tsx_get_dlg(tsx);
+	pjsip_inv_session *inv = dlg ? pjsip_dlg_get_inv_session(dlg) : NULL;
+	struct ast_sip_session *session;
+	struct pushwake__waiter *waiter;
+	int status, from_phone;
+
+	if (!inv || tsx != inv->invite_tsx || event->type != PJSIP_EVENT_TSX_STATE || inv->cancelling
+		|| inv->state >= PJSIP_INV_STATE_CONNECTING) {
+		return;
+	}
+	status = final_status(tsx, event, &from_phone);
+	session = status ? ast_sip_dialog_get_session(dlg) : NULL;
+	waiter = session ? pushwake__waiter_of(session) : NULL;
+	if (waiter && waiter->leg) {
+		answered_by_phone(waiter, inv, status, from_phone);
+	} else if (waiter && status == PJSIP_SC_MOVED_TEMPORARILY && from_phone) {
+		go_on(waiter, inv, event->body.tsx_state.src.rdata->msg_info.msg);
+	}
+	ao2_cleanup(waiter);
+	ao2_cleanup(session);
+}
+
+static pjsip_module usage = {
+	.name = { "PushWake legs", 13 },
+	.id = -1,
+	.priority = PJSIP_MOD_PRIORITY_DIALOG_USAGE - 1,
+	.on_tsx_state = on_tsx_state,
+};
+
+/* ---- Where an INVITE goes first */
+
+/*! The AoR that is called, to be freed: that of the session, or that of the endpoint which has a contact with this URI. */
+static char *aor_of(struct ast_sip_session *session, const char *uri)
+{
+	char *rest = ast_strdupa(S_OR(session->endpoint->aors, ""));
+	struct pushwake__contacts contacts;
+	char *found = NULL, *name;
+
+	if (session->aor) {
+		return ast_strdup(ast_sorcery_object_get_id(session->aor));
+	}
+	while (!found && (name = ast_strip(strsep(&rest, ",")))) {
+		pushwake__contacts_get(&contacts, name);
+		found = pushwake__contact_find(&contacts, uri) ? ast_strdup(name) : NULL;
+		pushwake__contacts_free(&contacts);
+	}
+	return found;
+}
+
+/*! PushWake() of the dialplan has seen to it. */
+static int is_woken(struct ast_channel *chan)
+{
+	struct pushwake__calls calls;
+	int count;
+
+	pushwake__calls_of(&calls, chan, 0);
+	count = (int) AST_VECTOR_SIZE(&calls);
+	pushwake__calls_free(&calls);
+	return count > 0;
+}
+
+/*! Sends the INVITE to the place instead. */
+static void divert(struct ast_sip_session *session, pjsip_tx_data *tdata, const char *aor)
+{
+	pjsip_tpselector any = { .type = PJSIP_TPSELECTOR_NONE };
+	struct pushwake__waiter *waiter = pushwake__waiter_new(session, aor);
+	char *text = pushwake__place_uri(aor);
+	pjsip_uri *uri = NULL;
+	pj_str_t copy;
+
+	if (text) {
+		pj_strdup2_with_null(tdata->pool, &copy, text);
+		uri = pjsip_parse_uri(tdata->pool, copy.ptr, copy.slen, 0);
+	}
+	if (waiter && uri && pjsip_dlg_add_usage(session->inv_session->dlg, &usage, NULL) == PJ_SUCCESS) {
+		tdata->msg->line.req.uri = uri;
+		while (pjsip_msg_find_remove_hdr(tdata->msg, PJSIP_H_ROUTE, NULL)) {
+		}
+		pjsip_dlg_set_transport(session->inv_session->dlg, &any);
+		if (!ast_strlen_zero(waiter->push_id)) {
+			ast_sip_add_header(tdata, "X-Push-ID", waiter->push_id);
+		}
+	} else if (waiter) {
+		pushwake__waiter_end(waiter, PUSHWAKE_CALL_FAILED, 480, "");
+	}
+	ao2_cleanup(waiter);
+	ast_free(text);
+}
+
+static void outgoing_request(struct ast_sip_session *session, pjsip_tx_data *tdata)
+{
+	char uri[PUSHWAKE__MAX_URI];
+	char *aor;
+	int len;
+
+	if (!pushwake__legs_are_on() || !session->channel || session->inv_session->role != PJSIP_ROLE_UAC
+		|| session->inv_session->state != PJSIP_INV_STATE_NULL || is_woken(session->channel)
+		|| (!PJSIP_URI_SCHEME_IS_SIP(tdata->msg->line.req.uri) && !PJSIP_URI_SCHEME_IS_SIPS(tdata->msg->line.req.uri))) {
+		return;
+	}
+	len = pjsip_uri_print(PJSIP_URI_IN_CONTACT_HDR, pjsip_uri_get_uri(tdata->msg->line.req.uri), uri, sizeof(uri) - 1);
+	uri[MAX(len, 0)] = '\0';
+	aor = aor_of(session, uri);
+	if (aor && (pushwake__place_is(pjsip_uri_get_uri(tdata->msg->line.req.uri))
+		|| pushwake_may_wake(pushwake__client(), pushwake__str(aor)) == 1)) {
+		divert(session, tdata, aor);
+	}
+	ast_free(aor);
+}
+
+/*! How the caller has ended it, as a CANCEL would say (RFC 3326). */
+static const char *reason_of(struct ast_channel *chan)
+{
+	return chan && ast_channel_hangupcause(chan) == AST_CAUSE_ANSWERED_ELSEWHERE ? "SIP;cause=200" : "";
+}
+
+static void session_end(struct ast_sip_session *session)
+{
+	struct pushwake__waiter *waiter = session->inv_session ? pushwake__waiter_of(session) : NULL;
+	int cause;
+
+	if (!waiter) {
+		return;
+	}
+	cause = session->inv_session->cause;
+	if (waiter->heard >= 200 || session->inv_session->state == PJSIP_INV_STATE_CONFIRMED || cause / 100 == 2) {
+		pushwake__waiter_end(waiter, PUSHWAKE_CALL_ANSWERED, 200, "");
+	} else if (cause == PJSIP_SC_REQUEST_TERMINATED || !cause) {
+		pushwake__waiter_end(waiter, PUSHWAKE_CALL_CANCELLED, 487, reason_of(session->channel));
+	} else {
+		pushwake__waiter_end(waiter, PUSHWAKE_CALL_FAILED, cause, "");
+	}
+	ao2_ref(waiter, -1);
+}
+
+/*! Asterisk cancels a leg: phones that sleep hear of it before that phone has confirmed it. */
+static void outgoing_cancel(struct ast_sip_session *session, pjsip_tx_data *tdata)
+{
+	static const pj_str_t name = { "Reason", 6 };
+	struct pushwake__waiter *waiter = pushwake__waiter_of(session);
+	pjsip_generic_string_hdr *header;
+	char reason[256] = "";
+
+	if (!waiter) {
+		return;
+	}
+	for (header = pjsip_msg_find_hdr_by_name(tdata->msg, &name, NULL); header && strncasecmp(reason, "SIP", 3);
+		header = pjsip_msg_find_hdr_by_name(tdata->msg, &name, header->next)) {
+		ast_copy_pj_str(reason, &header->hvalue, sizeof(reason));
+	}
+	if (waiter->leg) {
+		pushwake__waiter_end(waiter, PUSHWAKE_CALL_CANCELLED, 487, S_OR(reason, reason_of(session->channel)));
+	}
+	ao2_ref(waiter, -1);
+}
+
+static union pushwake__supplement invites = { .known = {
+	.method = "INVITE",
+	/* All others have said what the INVITE is. */
+	.priority = AST_SIP_SUPPLEMENT_PRIORITY_LAST,
+	.outgoing_request = outgoing_request,
+	.session_end = session_end,
+} };
+
+static union pushwake__supplement cancels = { .known = {
+	.method = "CANCEL",
+	.priority = AST_SIP_SUPPLEMENT_PRIORITY_LAST,
+	.outgoing_request = outgoing_cancel,
+} };
+
+int pushwake__leg_session_start(void)
+{
+	if (ast_sip_register_service(&usage)) {
+		return -1;
+	}
+	ast_sip_session_register_supplement(&invites.known);
+	ast_sip_session_register_supplement(&cancels.known);
+	return 0;
+}
+
+void pushwake__leg_session_stop(void)
+{
+	ast_sip_session_unregister_supplement(&cancels.known);
+	ast_sip_session_unregister_supplement(&invites.known);
+	ast_sip_unregister_service(&usage);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief Starts and stops waiting legs.
+ *
+ * What one of them does not find in this Asterisk leaves plain Dial() as it is: PushWake() of the dialplan goes on.
+ */
+#include "asterisk.h"
+
+#include "asterisk/logger.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_legs.h"
+
+static const struct {
+	int (*start)(void);
+	void (*stop)(void);
+} parts[] = {
+	{ pushwake__tell_start, pushwake__tell_stop },
+	{ pushwake__waiter_start, pushwake__waiter_stop },
+	{ pushwake__follow_start, pushwake__follow_stop },
+	{ pushwake__place_start, pushwake__place_stop },
+	{ pushwake__leg_session_start, pushwake__leg_session_stop },
+	{ pushwake__companion_start, pushwake__companion_stop },
+};
+
+static void stop_parts(size_t count)
+{
+	while (count--) {
+		parts[count].stop();
+	}
+}
+
+int pushwake__legs_start(void)
+{
+	size_t index;
+
+	if (!pushwake__config_wants_legs()) {
+		return 0;
+	}
+	for (index = 0; index < ARRAY_LEN(parts); index++) {
+		if (parts[index].start()) {
+			stop_parts(index);
+			return 0;
+		}
+	}
+	pushwake__legs_switch(1);
+	return 0;
+}
+
+void pushwake__legs_stop(void)
+{
+	if (!pushwake__legs_are_on()) {
+		return;
+	}
+	pushwake__legs_switch(0);
+	stop_parts(ARRAY_LEN(parts));
+	pushwake__legs_drop();
+}

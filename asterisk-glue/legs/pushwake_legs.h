@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief Waiting legs: Asterisk dials a phone that sleeps as it dials any other.
+ *
+ * An INVITE to a user whose phones may sleep goes to a transport of this module's own, where the library's
+ * pushwake_legs answers it. Its 302 says where the call goes on, and the INVITE moves there inside its channel. When
+ * that phone does not take it the INVITE comes back. So channels, queues, pickup and transfers are Asterisk's own.
+ *
+ * The library is used by the supervisor's thread alone; PJSIP's threads hand over what they see (pushwake__legs_tell).
+ */
+#ifndef PUSHWAKE_LEGS_H
+#define PUSHWAKE_LEGS_H
+
+#include <pjsip.h>
+#include <pjsip_ua.h>
+
+#include "pushwake_host.h"
+
+struct ast_sip_session;
+
+/*! A session whose INVITE waits, or is at a phone. */
+struct pushwake__waiter {
+	struct ast_sip_session *session;
+	/*! By which the library names it; 0 until it has asked whose it is. */
+	uint64_t handle;
+	/*! The leg that the INVITE is at, 0: it waits. */
+	int leg;
+	/*! The highest provisional answer of that leg. */
+	int heard;
+	/*! It is over, or has been told so. */
+	int has_ended;
+	/*! SIP Call-ID of the session. */
+	char *call_id;
+	char *aor;
+	/*! Who calls, for the push. */
+	struct pushwake__caller *caller;
+	/*! Call-ID that pushes have. */
+	char *push_id;
+};
+
+/* ---- pushwake_place.c: where requests wait */
+
+/*! Whether a URI leads to the place where requests wait. */
+int pushwake__place_is(const pjsip_sip_uri *uri);
+
+/*! The URI of the place for an AoR, to be freed; NULL when memory is short. */
+char *pushwake__place_uri(const char *aor);
+
+/*! Hands an answer of the library to PJSIP. In the supervisor's thread. */
+void pushwake__place_answer(pushwake_str message);
+
+int pushwake__place_start(void);
+void pushwake__place_stop(void);
+
+/* ---- pushwake_follow.c: an INVITE goes on inside its session. The dialog is locked. */
+
+/*!
+ * Sends the INVITE of a session to another place, with these Routes or none; what it was waiting for is nothing to the
+ * session any more. Not 0: it has been answered or cancelled meanwhile, or cannot be sent.
+ */
+int pushwake__follow(pjsip_inv_session *inv, const char *target, const char *route);
+
+/*! Lets go of a transaction that the session has left: what it still brings is cancelled or ended. */
+void pushwake__follow_leave(pjsip_transaction *tsx, pjsip_dialog *dlg);
+
+int pushwake__follow_start(void);
+void pushwake__follow_stop(void);
+
+/* ---- pushwake_tell.c: what the library hears, in order */
+
+enum pushwake__told_kind {
+	PUSHWAKE__TOLD_MESSAGE,
+	PUSHWAKE__TOLD_PROGRESS,
+	PUSHWAKE__TOLD_PROBED,
+	PUSHWAKE__TOLD_END,
+	PUSHWAKE__TOLD_REGISTERED,
+};
+
+struct pushwake__told {
+	enum pushwake__told_kind kind;
+	uint64_t handle;
+	int leg;
+	int status;
+	int from_phone;
+	/*! SIP message; Reason; AoR. */
+	pushwake_str text;
+	/*! Of a phone that has registered. */
+	struct pushwake__contact contact;
+};
+
+/*! Copies what is to be told; it is told in the supervisor's thread. */
+void pushwake__legs_tell(const struct pushwake__told *told);
+
+/*! Readable when there is something to be told. */
+int pushwake__legs_fd(void);
+
+/*! Takes the next thing to be told, to be freed by pushwake__told_free(); NULL: there is none. */
+struct pushwake__told *pushwake__legs_next_told(void);
+void pushwake__told_free(struct pushwake__told *told);
+
+int pushwake__tell_start(void);
+void pushwake__tell_stop(void);
+
+/* ---- pushwake_waiter.c */
+
+/*! Whether plain Dial() wakes phones. */
+int pushwake__legs_are_on(void);
+void pushwake__legs_switch(int is_on);
+
+/*! References, or NULL. */
+struct pushwake__waiter *pushwake__waiter_of(struct ast_sip_session *session);
+struct pushwake__waiter *pushwake__waiter_named(const char *call_id);
+struct pushwake__waiter *pushwake__waiter_find(uint64_t handle);
+
+/*! The library has named it. */
+void pushwake__waiter_name(struct pushwake__waiter *waiter, uint64_t handle);
+
+/*! A new one, a reference. */
+struct pushwake__waiter *pushwake__waiter_new(struct ast_sip_session *session, const char *aor);
+
+/*! It is over: how, enum pushwake_call_end, unless that is known. */
+void pushwake__waiter_end(struct pushwake__waiter *waiter, int how, int status, const char *reason);
+
+int pushwake__waiters_count(void);
+int pushwake__waiter_start(void);
+void pushwake__waiter_stop(void);
+
+/* ---- pushwake_leg_session.c: what PJSIP says of sessions */
+
+int pushwake__leg_session_start(void);
+void pushwake__leg_session_stop(void);
+
+/* ---- pushwake_probe.c */
+
+/*! Asks a phone by OPTIONS. In any thread. */
+void pushwake__probe(struct pushwake__waiter *waiter, int leg, const char *uri, const char *path);
+
+/* ---- pushwake_companion.c: the contact of an AoR that has no other */
+
+/*! A phone registers: its AoR has room for it. */
+void pushwake__companion_leave(const char *aor);
+
+/*! What push knows of an AoR may have changed, or of all (NULL). */
+void pushwake__companion_check(const char *aor);
+
+int pushwake__companion_start(void);
+void pushwake__companion_stop(void);
+
+/* ---- pushwake_order.c: the library itself; all but start and stop in the supervisor's thread */
+
+/*! Uses this supervisor's connection. */
+void pushwake__legs_use(pushwake_settings *settings, pushwake_supervisor *supervisor);
+
+/*! Tells it what has come, and what time it is. */
+void pushwake__legs_process(void);
+
+/*! Milliseconds until then; -1 for no limit. */
+int pushwake__legs_timeout_ms(void);
+
+/*! The library's part goes. */
+void pushwake__legs_drop(void);
+
+/* ---- pushwake_legs.c */
+
+int pushwake__legs_start(void);
+void pushwake__legs_stop(void);
+
+#endif /* PUSHWAKE_LEGS_H */

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief The library's waiting legs: told what has come, and their orders executed.
+ *
+ * All in the supervisor's thread. What touches a session is a task of its serializer.
+ */
+#include "asterisk.h"
+
+#include <pjsip.h>
+#include <pjsip_ua.h>
+
+#include "asterisk/astobj2.h"
+#include "asterisk/logger.h"
+#include "asterisk/res_pjsip.h"
+#include "asterisk/res_pjsip_session.h"
+#include "asterisk/strings.h"
+#include "asterisk/utils.h"
+
+#include "pushwake_caller.h"
+#include "pushwake_legs.h"
+
+static pushwake_legs *legs;
+
+/*! A leg of a session, for a task. */
+struct leg_task {
+	struct pushwake__waiter *waiter;
+	int leg;
+};
+
+static void with_dialog(void *data, void (*run)(struct leg_task *task, pjsip_inv_session *inv))
+{
+	struct leg_task *task = data;
+	pjsip_inv_session *inv = task->waiter->session->inv_session;
+
+	if (inv) {
+		pjsip_dlg_inc_lock(inv->dlg);
+		if (task->waiter->leg == task->leg && inv->state < PJSIP_INV_STATE_CONNECTING && !inv->cancelling) {
+			run(task, inv);
+		}
+		pjsip_dlg_dec_lock(inv->dlg);
+	}
+	ao2_ref(task->waiter, -1);
+	ast_free(task);
+}
+
+/*! The INVITE waits again, and its phone hears no more of it. */
+static void take_back(struct leg_task *task, pjsip_inv_session *inv)
+{
+	pjsip_transaction *old = inv->invite_tsx;
+	char *uri = pushwake__place_uri(task->waiter->aor);
+
+	task->waiter->leg = 0;
+	if (old) {
+		pushwake__follow_leave(old, inv->dlg);
+	}
+	if (uri && pushwake__follow(inv, uri, NULL)) {
+		ast_debug(1, "The INVITE of %s does not come back\n", task->waiter->call_id);
+	}
+	ast_free(uri);
+}
+
+static int close_task(void *data)
+{
+	with_dialog(data, take_back);
+	return 0;
+}
+
+static void resend(struct leg_task *task, pjsip_inv_session *inv)
+{
+	if (inv->invite_tsx && inv->invite_tsx->state == PJSIP_TSX_STATE_CALLING) {
+		pjsip_tsx_retransmit_no_state(inv->invite_tsx, NULL);
+	}
+}
+
+static int resend_task(void *data)
+{
+	with_dialog(data, resend);
+	return 0;
+}
+
+static void push(struct pushwake__waiter *waiter, int leg, int (*run)(void *data))
+{
+	struct leg_task *task = ast_calloc(1, sizeof(*task));
+
+	if (!task) {
+		return;
+	}
+	task->waiter = ao2_bump(waiter);
+	task->leg = leg;
+	if (ast_sip_push_task(waiter->session->serializer, run, task)) {
+		ao2_ref(waiter, -1);
+		ast_free(task);
+	}
+}
+
+/*! Who the user of a request is: contacts as the registrar has them, and who calls. */
+static void describe(const pushwake_leg_order *order)
+{
+	pushwake_wake_request user = PUSHWAKE_WAKE_REQUEST_INIT;
+	struct pushwake__contacts contacts;
+	struct pushwake__waiter *waiter;
+	char aor[256], call_id[512];
+	pushwake_contact *asked;
+	size_t index;
+
+	pushwake__copy(aor, sizeof(aor), order->aor);
+	pushwake__copy(call_id, sizeof(call_id), order->call_id);
+	waiter = pushwake__waiter_named(call_id);
+	pushwake__contacts_get(&contacts, aor);
+	asked = ast_calloc(AST_VECTOR_SIZE(&contacts) + 1, sizeof(*asked));
+	for (index = 0; asked && index < AST_VECTOR_SIZE(&contacts); index++) {
+		pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(&contacts, index));
+	}
+	user.contacts = asked;
+	user.contact_count = asked ? AST_VECTOR_SIZE(&contacts) : 0;
+	if (waiter) {
+		pushwake__waiter_name(waiter, order->handle);
+		pushwake__caller_fill(&user, waiter->caller);
+		user.call_id = pushwake__str(waiter->push_id);
+	}
+	pushwake_legs_described(legs, order->handle, &user, 1);
+	ast_free(asked);
+	pushwake__contacts_free(&contacts);
+	ao2_cleanup(waiter);
+}
+
+static void on_order(void *context, const pushwake_leg_order *order)
+{
+	struct pushwake__waiter *waiter;
+	char uri[PUSHWAKE__MAX_URI], path[1024];
+
+	if (order->kind == PUSHWAKE_LEG_DESCRIBE) {
+		describe(order);
+		return;
+	}
+	waiter = pushwake__waiter_find(order->handle);
+	switch (order->kind) {
+	case PUSHWAKE_LEG_PROBE:
+		pushwake__copy(uri, sizeof(uri), order->contact);
+		pushwake__copy(path, sizeof(path), order->contact_path);
+		if (waiter) {
+			pushwake__probe(waiter, order->leg, uri, path);
+		}
+		break;
+	case PUSHWAKE_LEG_CLOSE:
+		if (waiter) {
+			push(waiter, order->leg, close_task);
+		}
+		break;
+	case PUSHWAKE_LEG_RESEND:
+		if (waiter) {
+			push(waiter, order->leg, resend_task);
+		}
+		break;
+	default:
+		ast_debug(3, "Order %d for a waiting request\n", order->kind);
+	}
+	ao2_cleanup(waiter);
+}
+
+static void on_answer(void *context, pushwake_str message)
+{
+	pushwake__place_answer(message);
+}
+
+static void tell(const struct pushwake__told *told)
+{
+	pushwake_contact contact = { .reachable = 0 };
+
+	switch (told->kind) {
+	case PUSHWAKE__TOLD_MESSAGE:
+		pushwake_legs_receive(legs, told->text);
+		break;
+	case PUSHWAKE__TOLD_PROGRESS:
+		pushwake_legs_progressed(legs, told->handle, told->leg, told->status, told->from_phone);
+		break;
+	case PUSHWAKE__TOLD_PROBED:
+		pushwake_legs_probed(legs, told->handle, told->leg, told->status);
+		break;
+	case PUSHWAKE__TOLD_END:
+		pushwake_legs_ended(legs, told->handle, told->leg, told->status, told->text);
+		break;
+	case PUSHWAKE__TOLD_REGISTERED:
+		pushwake__contact_describe(&contact, &told->contact);
+		pushwake_legs_registered(legs, told->text, pushwake__str(""), &contact);
+		break;
+	}
+}
+
+void pushwake__legs_process(void)
+{
+	struct pushwake__told *told;
+
+	if (!legs) {
+		return;
+	}
+	while ((told = pushwake__legs_next_told())) {
+		tell(told);
+		pushwake__told_free(told);
+	}
+	pushwake_legs_process(legs);
+}
+
+int pushwake__legs_timeout_ms(void)
+{
+	return legs ? pushwake_legs_timeout_ms(legs) : -1;
+}
+
+void pushwake__legs_use(pushwake_settings *settings, pushwake_supervisor *supervisor)
+{
+	pushwake_legs_config config = PUSHWAKE_LEGS_CONFIG_INIT;
+
+	if (!pushwake__legs_are_on()) {
+		return;
+	}
+	config.on_answer = on_answer;
+	config.on_order = on_order;
+	config.host = PUSHWAKE_HOST_DIALPLAN;
+	config.is_reliable = 1;
+	if (!legs && pushwake_legs_new(&legs, settings, &config) < 0) {
+		ast_log(LOG_ERROR, "Out of memory for waiting legs\n");
+		return;
+	}
+	pushwake_legs_use(legs, settings, supervisor);
+}
+
+void pushwake__legs_drop(void)
+{
+	pushwake_legs_free(legs);
+	legs = NULL;
+}
