@@ -851,9 +851,9 @@ typedef struct pushwake_legs_config {
     void (*on_answer)(void *context, pushwake_str message);    /* a SIP response for the host */
     void (*on_order)(void *context, const pushwake_leg_order *order);
     /* PUSHWAKE_HOST_DIALPLAN: each request is in a channel, and at one phone at a time. RING is a 302 with X-PushWake-Leg,
-     * Contact and X-PushWake-Path; the request comes back in its dialog when its phone does not take it.
-     * PUSHWAKE_HOST_PROXY: RING is a 100 with X-PushWake-Number, X-PushWake-Leg, Contact, X-PushWake-Path and
-     * X-PushWake-Replaces; a number that is not higher than those before is a copy. */
+     * X-PushWake-Contact and X-PushWake-Path; the request comes back in its dialog when its phone does not take it.
+     * PUSHWAKE_HOST_PROXY: RING is a 100 with X-PushWake-Number, X-PushWake-Leg, X-PushWake-Contact, X-PushWake-Path
+     * and X-PushWake-Replaces; a number that is not higher than those before is a copy. */
     int host;
     int is_reliable;       /* 1: its connection loses nothing, so nothing is sent twice */
     int64_t repetition_ms; /* provisional answers are repeated after so long; 0: a minute */

@@ -276,6 +276,24 @@ class Phone:
         )
         return self.expect_response(invite["Call-ID"], "BYE")
 
+    def refer(self, invite, number):
+        """Blind transfer of the call that it has answered."""
+        target = re.search(r"<([^>]+)>", invite["Contact"]).group(1)
+        self.send(
+            f"REFER {target} SIP/2.0",
+            [
+                ("Via", self._via()),
+                ("Max-Forwards", 70),
+                ("From", invite["To"] + f";tag={self.tag}"),
+                ("To", invite["From"]),
+                ("Call-ID", invite["Call-ID"]),
+                ("CSeq", f"{random.randint(1000, 9999)} REFER"),
+                ("Contact", f"<{self.contact}>"),
+                ("Refer-To", f"<sip:{number}@{self.server[0]}:{self.server[1]}>"),
+            ],
+        )
+        return self.expect_response(invite["Call-ID"], "REFER")
+
     # ---- as the caller
 
     def offer(self):

@@ -75,17 +75,12 @@ static char *find_path(const char *aor, const char *uri)
 /*! The library says where the call goes on: leg, contact and Path. */
 static void go_on(struct pushwake__waiter *waiter, pjsip_inv_session *inv, pjsip_msg *msg)
 {
-	pjsip_contact_hdr *contact = pjsip_msg_find_hdr(msg, PJSIP_H_CONTACT, NULL);
 	char uri[PUSHWAKE__MAX_URI], path[1024], number[16];
 	char *known;
-	int len = contact && contact->uri ? pjsip_uri_print(PJSIP_URI_IN_REQ_URI, pjsip_uri_get_uri(contact->uri), uri, sizeof(uri) - 1) : -1;
 
 	copy_header(number, sizeof(number), msg, "X-PushWake-Leg");
+	copy_header(uri, sizeof(uri), msg, "X-PushWake-Contact");
 	copy_header(path, sizeof(path), msg, "X-PushWake-Path");
-	if (len < 0) {
-		return;
-	}
-	uri[len] = '\0';
 	known = find_path(waiter->aor, uri);
 	waiter->leg = atoi(number);
 	waiter->heard = 0;

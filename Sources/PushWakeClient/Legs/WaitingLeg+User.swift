@@ -47,7 +47,7 @@ extension WaitingLeg {
     /// Whether a phone that registers here is to be rung although no engine says so: not where it has the request, or has
     /// refused it.
     func mayRing(_ contact: WakeMessage.Contact) -> Bool {
-        guard engine != .uninvolved, verdict == nil else { return false }
+        guard engine != .uninvolved, verdict == nil, left == nil else { return false }
         return !legs.contains { leg in
             leg.contact.key == contact.key && leg.contact.flow == contact.flow
                 && (leg.isLive && leg.heard > 0 || leg.state == .out || best.status > 0 && !leg.isLive)

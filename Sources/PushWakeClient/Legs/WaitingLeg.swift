@@ -73,6 +73,9 @@ struct WaitingLeg {
     static let verbPatience: Int64 = 1000
     /// Milliseconds past its wait after which an engine has failed.
     static let grace: Int64 = 1500
+    /// Milliseconds for which a host may let phones ring, or take to say how a request has ended, once nobody is waited for.
+    static let longestRing: Int64 = 180_000
+    static let farewell: Int64 = 5000
     static let mostLegs = 256
 
     let subject: LegSubject
@@ -96,6 +99,8 @@ struct WaitingLeg {
     var hopesUntil: Int64?
     /// It ends with this status as soon as it is here.
     var verdict: Int?
+    /// Of a proxy: its branch has its final answer, and this is how the request ends unless its host says otherwise.
+    var left: WaitingLegs.End?
     /// When `WaitingLegs` looks at it next.
     var watchedAt: Int64?
     private var lastAnnouncement = 0

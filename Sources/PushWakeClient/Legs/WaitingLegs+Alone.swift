@@ -30,7 +30,7 @@ extension WaitingLegs {
 
     /// No engine can be asked: who is surely awake rings, and else one is hoped for.
     mutating func goAlone(_ handle: UInt64, _ now: Int64, _ out: inout [LegAction]) {
-        guard let leg = legs[handle], leg.engine != .uninvolved, !leg.isWatched else { return }
+        guard let leg = legs[handle], leg.engine != .uninvolved, !leg.isWatched, leg.left == nil else { return }
         legs[handle]?.hopesUntil = leg.hasLiveLeg ? nil : min(leg.beganAt, now) &+ WaitingLeg.patience
         ringKnown(handle, now, &out) { [awakeFor = policy.awakeFor] in
             $0.reach == .open || $0.age >= 0 && $0.age <= awakeFor && awakeFor > 0
@@ -99,7 +99,7 @@ extension WaitingLegs {
 
     /// By our own clock. Whoever rings goes on: the caller, or the host, has a time of their own for that.
     private mutating func end(_ handle: UInt64, _ leg: WaitingLeg, _ now: Int64, _ out: inout [LegAction]) {
-        let rings = leg.legs.contains { $0.state == .out && $0.heard > 100 }
+        let rings = leg.isChannel && leg.legs.contains { $0.state == .out && $0.heard > 100 }
         guard !rings else {
             legs[handle]?.endsAt = now &+ 60_000
             return
@@ -114,6 +114,7 @@ extension WaitingLegs {
                 return out.append(.close(handle, leg: number))
             }
         }
-        finish(handle, .timedOut, status: leg.finalStatus(480), now, &out)
+        if let end = leg.left { return finish(handle, end, status: 487, now, &out) }
+        conclude(handle, .timedOut, status: leg.finalStatus(480), now, &out)
     }
 }

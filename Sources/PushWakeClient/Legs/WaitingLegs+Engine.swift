@@ -5,7 +5,7 @@ internal import PushWakeCore
 /// What is asked of the engine, and what it says. Nothing waits for an answer.
 extension WaitingLegs {
     /// How a request has ended, for the engine.
-    enum End {
+    enum End: Equatable {
         /// With the Reason of the CANCEL.
         case cancelled(String)
         case answered
@@ -202,7 +202,6 @@ extension WaitingLegs {
         guard let leg = legs.removeValue(forKey: handle) else { return }
         if dialogs[leg.dialog] == handle { dialogs[leg.dialog] = nil }
         answer(leg.transaction, status, now, &out)
-        for other in leg.legs where other.state == .out && !isAnswered(end) { out.append(.close(handle, leg: other.number)) }
         // While it is being asked about it may yet push: the answer comes before this.
         if isEngineHere, leg.isKnown,
             let bytes = messages.ended(handle, how: end.how, status: status, reason: end.reason)
@@ -212,5 +211,16 @@ extension WaitingLegs {
         out.append(.forget(handle))
     }
 
-    private func isAnswered(_ end: End) -> Bool { if case .answered = end { true } else { false } }
+    /// Nobody is waited for any more. In a channel that is the end of the request; at a proxy legs that are out decide, and
+    /// the host says what came of them.
+    mutating func conclude(_ handle: UInt64, _ end: End, status: Int, _ now: Int64, _ out: inout [LegAction]) {
+        guard let leg = legs[handle] else { return }
+        guard !leg.isChannel else { return finish(handle, end, status: status, now, &out) }
+        answer(leg.transaction, status, now, &out)
+        legs[handle]?.verdict = nil
+        legs[handle]?.hopesUntil = nil
+        legs[handle]?.left = end
+        legs[handle]?.endsAt = now &+ (leg.hasLiveLeg ? WaitingLeg.longestRing : WaitingLeg.farewell)
+        watch(handle)
+    }
 }

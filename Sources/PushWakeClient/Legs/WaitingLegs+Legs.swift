@@ -31,9 +31,9 @@ extension WaitingLegs {
 
     /// Does what can be done now: the next leg, or the end.
     mutating func advance(_ handle: UInt64, _ now: Int64, _ out: inout [LegAction]) {
-        guard let leg = legs[handle], leg.place == .here else { return }
+        guard let leg = legs[handle], leg.place == .here, leg.left == nil else { return }
         if let verdict = leg.verdict, !(leg.isChannel && leg.hasLiveLeg) {
-            return finish(handle, now >= leg.endsAt ? .timedOut : .failed, status: leg.finalStatus(verdict), now, &out)
+            return conclude(handle, now >= leg.endsAt ? .timedOut : .failed, status: leg.finalStatus(verdict), now, &out)
         }
         for index in leg.legs.indices where legs[handle]?.legs[index].state == .queued {
             guard legs[handle]?.place == .here else { return }
@@ -70,12 +70,12 @@ extension WaitingLegs {
         if leg.isChannel, !wasProbed { report(handle, index, 0, isFromPhone: false, &out) }
     }
 
-    /// Where a leg leads, as the host reads it. The values hold no line end: they come from messages of the engine, or from the registrar.
+    /// Where a leg leads, as the host reads it: not in a Contact, which hosts correct (Asterisk's rewrite_contact). The values hold no line end: they come from messages of the engine, or from the registrar.
     private func headers(_ leg: WaitingLeg, _ index: Int) -> [(name: String, value: String)] {
         let contact = leg.legs[index].contact
         let place = contact.uri.isEmpty ? contact.key : contact.uri
         let shown = [
-            ("X-PushWake-Leg", String(leg.legs[index].number)), ("Contact", "<\(place)>"),
+            ("X-PushWake-Leg", String(leg.legs[index].number)), ("X-PushWake-Contact", place),
             ("X-PushWake-Path", contact.path), ("X-PushWake-Flow", contact.flow),
         ]
         return shown.filter { !$0.1.isEmpty }.map { ($0.0, PrintableText.cleaned($0.1)) }
@@ -172,7 +172,8 @@ extension WaitingLegs {
         case ..<300:
             legs[handle]?.legs[index].state = .over(status)
             report(handle, index, status, isFromPhone: isFromPhone, &out)
-            finish(handle, .answered, status: leg.isChannel ? status : 599, now, &out)
+            // A proxy says itself that its request is over, and cancels this branch.
+            if leg.isChannel { finish(handle, .answered, status: 200, now, &out) }
         default:
             failed(handle, index, status, isFromPhone: isFromPhone, now, &out)
             if leg.isChannel, leg.isCall, isFromPhone, !Self.takesBack(status) {

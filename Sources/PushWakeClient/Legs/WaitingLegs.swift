@@ -83,7 +83,8 @@ package struct WaitingLegs: ~Copyable {
         let handle = transactions[request.transaction]?.handle
         out.append(.answer(request.answer(handle == nil ? 481 : 200, tag: nextTag())))
         guard let handle, legs[handle]?.transaction == request.transaction else { return }
-        finish(handle, .cancelled(request.reason), status: 487, now, &out)
+        // A proxy cancels its branch for an answer of another one too, and says so.
+        conclude(handle, .cancelled(request.reason), status: 487, now, &out)
     }
 
     private mutating func invite(
