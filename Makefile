@@ -286,7 +286,7 @@ endure: build ## half an hour of calls while engine, provider, disk, clock and l
 	$(PYTHON) scripts/load/endure.py
 
 fuzz: setup ## a minute of libFuzzer for each target
-	@for target in register request template answer message upstream agi row image settings key http1 http2 listener; do Fuzz/run $$target 60 || exit 1; done
+	@for target in register request template answer message upstream agi legs row image settings key http1 http2 listener; do Fuzz/run $$target 60 || exit 1; done
 
 format: ## rewrite the Swift sources in the house style
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Fuzz
