@@ -841,8 +841,11 @@ typedef struct pushwake_leg_order {
     pushwake_str contact; /* URI as the registrar has it, or as it registered at another node */
     pushwake_str contact_path;
     pushwake_str contact_flow;
+    /* For PUSHWAKE_LEG_FORWARD, and the AoR. */
     pushwake_str content_type;
     pushwake_str content;
+    pushwake_str from_uri;
+    pushwake_str from_display;
 } pushwake_leg_order;
 
 typedef struct pushwake_legs_config {

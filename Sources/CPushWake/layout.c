@@ -23,6 +23,6 @@ _Static_assert(sizeof(pushwake_supervisor_config) == 56, "pushwake_supervisor_co
 _Static_assert(sizeof(pushwake_upstream_request) == 120, "pushwake_upstream_request");
 _Static_assert(sizeof(pushwake_upstream) == 176, "pushwake_upstream");
 _Static_assert(sizeof(pushwake_upstream_answer) == 56, "pushwake_upstream_answer");
-_Static_assert(sizeof(pushwake_leg_order) == 168, "pushwake_leg_order");
+_Static_assert(sizeof(pushwake_leg_order) == 200, "pushwake_leg_order");
 _Static_assert(sizeof(pushwake_legs_config) == 64, "pushwake_legs_config");
 #endif

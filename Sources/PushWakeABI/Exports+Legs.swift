@@ -158,11 +158,14 @@ private func execute(_ action: LegAction, for config: pushwake_legs_config) {
     case .probe(let handle, let leg, let contact):
         order.take(PUSHWAKE_LEG_PROBE, handle, leg)
         order.take(contact, arena)
-    case .forward(let handle, let leg, let contact, let content):
-        order.take(PUSHWAKE_LEG_FORWARD, handle, leg)
+    case .forward(let subject, let leg, let contact, let text):
+        order.take(PUSHWAKE_LEG_FORWARD, subject.handle, leg)
         order.take(contact, arena)
-        order.content_type = arena.keep(content.type)
-        order.content = arena.keep(content.body)
+        order.aor = arena.keep(subject.aor)
+        order.content_type = arena.keep(text.content.type)
+        order.content = arena.keep(text.content.body)
+        order.from_uri = arena.keep(text.fromURI)
+        order.from_display = arena.keep(text.fromDisplay)
     case .close(let handle, let leg): order.take(PUSHWAKE_LEG_CLOSE, handle, leg)
     case .resend(let handle, let leg): order.take(PUSHWAKE_LEG_RESEND, handle, leg)
     case .forget(let handle): order.take(PUSHWAKE_LEG_FORGET, handle, 0)

@@ -191,7 +191,20 @@ class Phone:
             )
         return response
 
+    def start_register(self, parameters=""):
+        """As `register`, and does not wait for the 200."""
+        value = f"<{self.contact}{parameters}>;+sip.instance=\"{self.instance}\"{self.flow}"
+        headers = [("Contact", value), ("Expires", 300)]
+        challenge = self._register(headers, 5.0)["WWW-Authenticate"]
+        answer = self._digest(challenge, "REGISTER", f"sip:{self.server[0]}")
+        self._send_register([*headers, ("Authorization", answer)])
+
     def _register(self, headers, timeout):
+        self._send_register(headers)
+        cseq = f"{self.register_cseq} REGISTER"
+        return self.expect(lambda m: not m.is_request and m["CSeq"] == cseq and m.status >= 200, timeout)
+
+    def _send_register(self, headers):
         self.register_cseq += 1
         self.send(
             f"REGISTER sip:{self.server[0]} SIP/2.0",
@@ -205,8 +218,6 @@ class Phone:
                 *headers,
             ],
         )
-        cseq = f"{self.register_cseq} REGISTER"
-        return self.expect(lambda m: not m.is_request and m["CSeq"] == cseq and m.status >= 200, timeout)
 
     def _via(self):
         return f"SIP/2.0/{self.transport.upper()} 127.0.0.1:{self.port};branch=z9hG4bK{token()};rport"

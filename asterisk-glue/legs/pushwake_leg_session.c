@@ -73,7 +73,7 @@ static char *find_path(const char *aor, const char *uri)
 /* ---- The way on, and back. The dialog is locked. */
 
 /*! The library says where the call goes on: leg, contact and Path. */
-static void go_on(struct pushwake__waiter *waiter, pjsip_inv_session *inv, pjsip_msg *msg)
+static void go_on(struct pushwake__waiter *waiter, pjsip_inv_session *inv, pjsip_msg *msg, const char *raw)
 {
 	char uri[PUSHWAKE__MAX_URI], path[1024], number[16];
 	char *known;
@@ -81,7 +81,9 @@ static void go_on(struct pushwake__waiter *waiter, pjsip_inv_session *inv, pjsip
 	copy_header(number, sizeof(number), msg, "X-PushWake-Leg");
 	copy_header(uri, sizeof(uri), msg, "X-PushWake-Contact");
 	copy_header(path, sizeof(path), msg, "X-PushWake-Path");
+	if (!uri[0] && (raw = strstr(raw, "Contact: <"))) { snprintf(uri, sizeof(uri), "%.*s", (int) strcspn(raw + 10, ">"), raw + 10); }
 	known = find_path(waiter->aor, uri);
+	ast_log(LOG_NOTICE, "DBG go on to %s leg %s path %s known %s\n", uri, number, path, S_OR(known, "-"));
 	waiter->leg = atoi(number);
 	waiter->heard = 0;
 	if (pushwake__follow(inv, uri, S_OR(path, S_OR(known, waiter->session->endpoint->outbound_proxy)))) {
@@ -96,6 +98,7 @@ static void go_back(struct pushwake__waiter *waiter, pjsip_inv_session *inv)
 {
 	char *uri = pushwake__place_uri(waiter->aor);
 
+	ast_log(LOG_NOTICE, "DBG back\n");
 	waiter->leg = 0;
 	if (!uri || pushwake__follow(inv, uri, NULL)) {
 		ast_debug(1, "The INVITE of %s does not come back\n", waiter->call_id);
@@ -154,12 +157,13 @@ static void on_tsx_state(pjsip_transaction *tsx, pjsip_event *event)
 		return;
 	}
 	status = final_status(tsx, event, &from_phone);
+	ast_log(LOG_NOTICE, "DBG tsx %s status %d/%d type %d\n", pjsip_tsx_state_str(tsx->state), tsx->status_code, status, event->body.tsx_state.type);
 	session = status ? ast_sip_dialog_get_session(dlg) : NULL;
 	waiter = session ? pushwake__waiter_of(session) : NULL;
 	if (waiter && waiter->leg) {
 		answered_by_phone(waiter, inv, status, from_phone);
 	} else if (waiter && status == PJSIP_SC_MOVED_TEMPORARILY && from_phone) {
-		go_on(waiter, inv, event->body.tsx_state.src.rdata->msg_info.msg);
+		go_on(waiter, inv, event->body.tsx_state.src.rdata->msg_info.msg, event->body.tsx_state.src.rdata->pkt_info.packet);
 	}
 	ao2_cleanup(waiter);
 	ao2_cleanup(session);

@@ -122,7 +122,9 @@ struct pushwake__waiter *pushwake__waiter_new(struct ast_sip_session *session, c
 /*! It is over: how, enum pushwake_call_end, unless that is known. */
 void pushwake__waiter_end(struct pushwake__waiter *waiter, int how, int status, const char *reason);
 
-int pushwake__waiters_count(void);
+/*! Whether dialogs may still call into this module. */
+int pushwake__waiters_are_near(void);
+
 int pushwake__waiter_start(void);
 void pushwake__waiter_stop(void);
 
@@ -135,6 +137,11 @@ void pushwake__leg_session_stop(void);
 
 /*! Asks a phone by OPTIONS. In any thread. */
 void pushwake__probe(struct pushwake__waiter *waiter, int leg, const char *uri, const char *path);
+
+/* ---- pushwake_forward.c */
+
+/*! Sends a MESSAGE that has waited to a phone. In any thread. */
+void pushwake__forward(const pushwake_leg_order *order);
 
 /* ---- pushwake_companion.c: the contact of an AoR that has no other */
 

@@ -134,6 +134,10 @@ static void on_order(void *context, const pushwake_leg_order *order)
 		describe(order);
 		return;
 	}
+	if (order->kind == PUSHWAKE_LEG_FORWARD) {
+		pushwake__forward(order);
+		return;
+	}
 	waiter = pushwake__waiter_find(order->handle);
 	switch (order->kind) {
 	case PUSHWAKE_LEG_PROBE:

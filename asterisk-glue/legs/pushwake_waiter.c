@@ -17,7 +17,12 @@
 
 #define BUCKETS 1021
 
+/*! Milliseconds for which PJSIP may speak of the transaction of a session that has ended (RFC 3261, timer B and its like). */
+#define ECHO_MS 35000
+
 static int are_on;
+/*! When the last one went. */
+static struct timeval last_end;
 static struct ao2_container *by_call_id;
 static struct ao2_container *by_handle;
 
@@ -52,6 +57,7 @@ static void destroy(void *obj)
 {
 	struct pushwake__waiter *waiter = obj;
 
+	last_end = ast_tvnow();
 	ao2_cleanup(waiter->session);
 	ast_free(waiter->call_id);
 	ast_free(waiter->aor);
@@ -136,9 +142,9 @@ void pushwake__waiter_end(struct pushwake__waiter *waiter, int how, int status, 
 	}
 }
 
-int pushwake__waiters_count(void)
+int pushwake__waiters_are_near(void)
 {
-	return by_call_id ? ao2_container_count(by_call_id) : 0;
+	return by_call_id && (ao2_container_count(by_call_id) || (!ast_tvzero(last_end) && ast_tvdiff_ms(ast_tvnow(), last_end) < ECHO_MS));
 }
 
 int pushwake__waiter_start(void)

@@ -15,7 +15,7 @@ package enum LegAction: Equatable {
     /// Take this leg back from its phone: its answers count no more.
     case close(UInt64, leg: Int)
     /// Send this message to a phone, as a new request of the host's own, and report its answer as that of the leg.
-    case forward(UInt64, leg: Int, contact: WakeMessage.Contact, content: SIPContent)
+    case forward(LegSubject, leg: Int, contact: WakeMessage.Contact, LegText)
     /// Send the request to this leg's phone once more, as it was.
     case resend(UInt64, leg: Int)
     /// Nothing more will be said of this request.
@@ -30,6 +30,14 @@ package struct LegSubject: Equatable {
     package let domain: String
     package let callID: String
     package let method: String
+}
+
+/// A message on its way to a phone.
+package struct LegText: Equatable {
+    package let content: SIPContent
+    package let fromURI: String
+    /// Quotes and backslashes resolved; empty for none.
+    package let fromDisplay: String
 }
 
 /// What a host says of the user whom a request waits for.

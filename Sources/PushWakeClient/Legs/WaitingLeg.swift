@@ -101,6 +101,8 @@ struct WaitingLeg {
     var verdict: Int?
     /// Of a proxy: its branch has its final answer, and this is how the request ends unless its host says otherwise.
     var left: WaitingLegs.End?
+    /// The highest provisional answer that the host has had here.
+    var told = 100
     /// When `WaitingLegs` looks at it next.
     var watchedAt: Int64?
     private var lastAnnouncement = 0

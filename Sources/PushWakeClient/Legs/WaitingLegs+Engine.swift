@@ -157,8 +157,8 @@ extension WaitingLegs {
             guard let leg = legs[handle]?.legs[index] else { continue }
             out.append(.probe(handle, leg: leg.number, contact: leg.contact))
         }
-        if answer.hold <= 0, legs[handle]?.hasLiveLeg == false {
-            legs[handle]?.verdict = 480
+        if legs[handle]?.hasLiveLeg == false {
+            if answer.hold > 0 { ringback(handle, now, &out) } else { legs[handle]?.verdict = 480 }
         }
         advance(handle, now, &out)
         watch(handle)
@@ -178,12 +178,16 @@ extension WaitingLegs {
         case .tell: tell(handle, verb.status, now, &out)
         case .pushed:
             if (0..<64).contains(verb.leg) { legs[handle]?.pushed |= 1 << UInt64(verb.leg) }
-            // A channel that rings: hints and queues see a phone that is being called.
-            if policy.host == .dialplan, legs[handle]?.isCall == true { tell(handle, 180, now, &out) }
+            ringback(handle, now, &out)
         case nil: break
         }
         advance(handle, now, &out)
         watch(handle)
+    }
+
+    /// A channel whose phone is being woken rings: so hints and queues see it as called.
+    private mutating func ringback(_ handle: UInt64, _ now: Int64, _ out: inout [LegAction]) {
+        if policy.host == .dialplan, legs[handle]?.isCall == true { tell(handle, 180, now, &out) }
     }
 
     // MARK: Reported

@@ -64,7 +64,8 @@ extension WaitingLegs {
             legs[handle]?.place = .out(number)
             answer(leg.transaction, 302, headers: headers(leg, index), now, &out)
         } else {
-            out.append(.forward(handle, leg: number, contact: leg.legs[index].contact, content: leg.content))
+            let text = LegText(content: leg.content, fromURI: leg.wake.fromURI, fromDisplay: leg.wake.fromDisplay)
+            out.append(.forward(leg.subject, leg: number, contact: leg.legs[index].contact, text))
         }
         // Who was asked by OPTIONS counts as sent to since then.
         if leg.isChannel, !wasProbed { report(handle, index, 0, isFromPhone: false, &out) }
@@ -94,7 +95,8 @@ extension WaitingLegs {
 
     /// Lets the caller hear that a phone is being woken.
     mutating func tell(_ handle: UInt64, _ status: Int, _ now: Int64, _ out: inout [LegAction]) {
-        guard let leg = legs[handle], leg.place == .here, (101..<200).contains(status) else { return }
+        guard let leg = legs[handle], leg.place == .here, status > leg.told, status < 200 else { return }
+        legs[handle]?.told = status
         answer(leg.transaction, status, now, &out)
     }
 
@@ -208,6 +210,7 @@ extension WaitingLegs {
         guard let leg = legs[handle] else { return }
         open(request, handle: handle)
         legs[handle]?.transaction = request.transaction
+        legs[handle]?.told = 100
         answer(request.transaction, 100, now, &out)
         if case .out(let number) = leg.place, let index = leg.index(ofLeg: number) {
             // Nobody has said why.
