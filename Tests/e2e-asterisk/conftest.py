@@ -179,4 +179,4 @@ def pytest_runtest_makereport(item, call):
     report = outcome.get_result()
     if report.when == "call" and report.failed:
         for server in Asterisk.running:
-            report.sections.append((f"Asterisk {server.at}", "\n".join(server.log().splitlines()[-int(__import__("os").environ.get("LOGLINES", "60")):])))
+            report.sections.append((f"Asterisk {server.at}", "\n".join(server.log().splitlines()[-60:])))

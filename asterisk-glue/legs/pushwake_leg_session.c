@@ -46,51 +46,50 @@ static void tell_progress(struct pushwake__waiter *waiter, int leg, int status, 
 	pushwake__legs_tell(&told);
 }
 
-/*! A contact of this registrar with this URI: its Path, to be freed; or NULL. */
-static char *find_path(const char *aor, const char *uri)
+/*! The contact of this registrar with this URI, a reference; or NULL. */
+static struct ast_sip_contact *find_contact(const char *aor, const char *uri)
 {
 	struct ast_sip_aor *object = ast_sip_location_retrieve_aor(aor);
 	struct ao2_container *contacts = object ? ast_sip_location_retrieve_aor_contacts(object) : NULL;
+	struct ast_sip_contact *contact = NULL;
 	struct ao2_iterator all;
-	struct ast_sip_contact *contact;
-	char *path = NULL;
 
 	if (contacts) {
 		all = ao2_iterator_init(contacts, 0);
-		while (!path && (contact = ao2_iterator_next(&all))) {
-			if (!strcmp(contact->uri, uri) && !ast_strlen_zero(contact->path)) {
-				path = ast_strdup(contact->path);
-			}
+		while ((contact = ao2_iterator_next(&all)) && strcmp(contact->uri, uri)) {
 			ao2_ref(contact, -1);
 		}
 		ao2_iterator_destroy(&all);
 	}
 	ao2_cleanup(contacts);
 	ao2_cleanup(object);
-	return path;
+	return contact;
 }
 
 /* ---- The way on, and back. The dialog is locked. */
 
 /*! The library says where the call goes on: leg, contact and Path. */
-static void go_on(struct pushwake__waiter *waiter, pjsip_inv_session *inv, pjsip_msg *msg, const char *raw)
+static void go_on(struct pushwake__waiter *waiter, pjsip_inv_session *inv, pjsip_msg *msg)
 {
+	struct ast_sip_session *session = waiter->session;
 	char uri[PUSHWAKE__MAX_URI], path[1024], number[16];
-	char *known;
+	struct ast_sip_contact *contact;
+	const char *route;
 
 	copy_header(number, sizeof(number), msg, "X-PushWake-Leg");
 	copy_header(uri, sizeof(uri), msg, "X-PushWake-Contact");
 	copy_header(path, sizeof(path), msg, "X-PushWake-Path");
-	if (!uri[0] && (raw = strstr(raw, "Contact: <"))) { snprintf(uri, sizeof(uri), "%.*s", (int) strcspn(raw + 10, ">"), raw + 10); }
-	known = find_path(waiter->aor, uri);
-	ast_log(LOG_NOTICE, "DBG go on to %s leg %s path %s known %s\n", uri, number, path, S_OR(known, "-"));
+	contact = find_contact(waiter->aor, uri);
+	route = contact && !ast_strlen_zero(contact->path) ? contact->path : session->endpoint->outbound_proxy;
+	/* What Asterisk does for a contact it does for this one from now on: its Path in later requests, say. */
+	ao2_replace(session->contact, contact);
 	waiter->leg = atoi(number);
 	waiter->heard = 0;
-	if (pushwake__follow(inv, uri, S_OR(path, S_OR(known, waiter->session->endpoint->outbound_proxy)))) {
+	if (pushwake__follow(inv, uri, S_OR(path, route))) {
 		tell_progress(waiter, waiter->leg, 503, 0);
 		waiter->leg = 0;
 	}
-	ast_free(known);
+	ao2_cleanup(contact);
 }
 
 /*! The INVITE waits again. */
@@ -98,7 +97,6 @@ static void go_back(struct pushwake__waiter *waiter, pjsip_inv_session *inv)
 {
 	char *uri = pushwake__place_uri(waiter->aor);
 
-	ast_log(LOG_NOTICE, "DBG back\n");
 	waiter->leg = 0;
 	if (!uri || pushwake__follow(inv, uri, NULL)) {
 		ast_debug(1, "The INVITE of %s does not come back\n", waiter->call_id);
@@ -157,13 +155,12 @@ static void on_tsx_state(pjsip_transaction *tsx, pjsip_event *event)
 		return;
 	}
 	status = final_status(tsx, event, &from_phone);
-	ast_log(LOG_NOTICE, "DBG tsx %s status %d/%d type %d\n", pjsip_tsx_state_str(tsx->state), tsx->status_code, status, event->body.tsx_state.type);
 	session = status ? ast_sip_dialog_get_session(dlg) : NULL;
 	waiter = session ? pushwake__waiter_of(session) : NULL;
 	if (waiter && waiter->leg) {
 		answered_by_phone(waiter, inv, status, from_phone);
 	} else if (waiter && status == PJSIP_SC_MOVED_TEMPORARILY && from_phone) {
-		go_on(waiter, inv, event->body.tsx_state.src.rdata->msg_info.msg, event->body.tsx_state.src.rdata->pkt_info.packet);
+		go_on(waiter, inv, event->body.tsx_state.src.rdata->msg_info.msg);
 	}
 	ao2_cleanup(waiter);
 	ao2_cleanup(session);

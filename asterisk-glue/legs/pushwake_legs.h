@@ -122,9 +122,6 @@ struct pushwake__waiter *pushwake__waiter_new(struct ast_sip_session *session, c
 /*! It is over: how, enum pushwake_call_end, unless that is known. */
 void pushwake__waiter_end(struct pushwake__waiter *waiter, int how, int status, const char *reason);
 
-/*! Whether dialogs may still call into this module. */
-int pushwake__waiters_are_near(void);
-
 int pushwake__waiter_start(void);
 void pushwake__waiter_stop(void);
 

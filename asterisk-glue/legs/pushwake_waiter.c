@@ -7,7 +7,6 @@
 
 #include "asterisk/astobj2.h"
 #include "asterisk/logger.h"
-#include "asterisk/module.h"
 #include "asterisk/res_pjsip.h"
 #include "asterisk/res_pjsip_session.h"
 #include "asterisk/utils.h"
@@ -17,12 +16,7 @@
 
 #define BUCKETS 1021
 
-/*! Milliseconds for which PJSIP may speak of the transaction of a session that has ended (RFC 3261, timer B and its like). */
-#define ECHO_MS 35000
-
 static int are_on;
-/*! When the last one went. */
-static struct timeval last_end;
 static struct ao2_container *by_call_id;
 static struct ao2_container *by_handle;
 
@@ -57,14 +51,11 @@ static void destroy(void *obj)
 {
 	struct pushwake__waiter *waiter = obj;
 
-	last_end = ast_tvnow();
 	ao2_cleanup(waiter->session);
 	ast_free(waiter->call_id);
 	ast_free(waiter->aor);
 	ast_free(waiter->caller);
 	ast_free(waiter->push_id);
-	/* The session's dialog holds pointers into this module until it goes. */
-	ast_module_unref(AST_MODULE_SELF);
 }
 
 struct pushwake__waiter *pushwake__waiter_named(const char *call_id)
@@ -107,7 +98,6 @@ struct pushwake__waiter *pushwake__waiter_new(struct ast_sip_session *session, c
 	if (!waiter) {
 		return NULL;
 	}
-	ast_module_ref(AST_MODULE_SELF);
 	waiter->session = ao2_bump(session);
 	waiter->aor = ast_strdup(aor);
 	waiter->call_id = ast_malloc(id->slen + 1);
@@ -140,11 +130,6 @@ void pushwake__waiter_end(struct pushwake__waiter *waiter, int how, int status, 
 	if (is_first && told.handle) {
 		pushwake__legs_tell(&told);
 	}
-}
-
-int pushwake__waiters_are_near(void)
-{
-	return by_call_id && (ao2_container_count(by_call_id) || (!ast_tvzero(last_end) && ast_tvdiff_ms(ast_tvnow(), last_end) < ECHO_MS));
 }
 
 int pushwake__waiter_start(void)

@@ -120,11 +120,6 @@ static int load_module(void)
 
 static int unload_module(void)
 {
-	if (pushwake__waiters_are_near() && !ast_shutting_down()) {
-		ast_log(LOG_WARNING, "Calls that waited for phones have ended less than 35 s ago, and PJSIP may still speak of them; "
-			"unload the module later\n");
-		return -1;
-	}
 	stop_parts(ARRAY_LEN(parts));
 	return 0;
 }
