@@ -40,7 +40,8 @@ private struct LegRun: ~Copyable {
         case UInt8(ascii: "t"):
             now += number * 97
             take(legs.tick(now: now))
-        case UInt8(ascii: "p"): take(legs.progressed(handle, leg: leg, status: 100 + Int(number) * 3, isFromPhone: leg & 1 == 0, now: now))
+        case UInt8(ascii: "p"):
+            take(legs.progressed(handle, leg: leg, status: 100 + Int(number) * 3, isFromPhone: leg & 1 == 0, now: now))
         case UInt8(ascii: "o"): take(legs.probed(handle, leg: leg, status: Int(number), now: now))
         case UInt8(ascii: "x"): take(legs.ended(handle, how: leg, status: 480, reason: "SIP", now: now))
         case UInt8(ascii: "r"): take(legs.registered(contact(rest), aor: "100", domain: "", now: now))
@@ -109,7 +110,9 @@ private struct LegRun: ~Copyable {
     private func check(_ bytes: [UInt8]) {
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: false)
         let known = ["Via", "From", "To", "Call-ID", "CSeq", "Contact", "Content-Length", "X-PushWake-"]
-        guard lines[0].hasPrefix("SIP/2.0 "), lines.count > 2, lines.suffix(2) == ["", ""] else { fatalError("\(lines)") }
+        guard lines[0].hasPrefix("SIP/2.0 "), lines.count > 2, lines.suffix(2) == ["", ""] else {
+            fatalError("\(lines)")
+        }
         for line in lines.dropFirst().dropLast(2) where !known.contains(where: { line.hasPrefix($0) }) {
             fatalError("a line of its own: \(line)")
         }

@@ -53,7 +53,8 @@ public func pushwake_legs_new(
 public func pushwake_legs_free(_ legs: OpaquePointer!) { _ = take(legs, as: LegsHandle.self) }
 
 @_cdecl("pushwake_legs_use") @implementation
-public func pushwake_legs_use(_ legs: OpaquePointer!, _ settings: OpaquePointer!, _ supervisor: OpaquePointer!) -> CInt {
+public func pushwake_legs_use(_ legs: OpaquePointer!, _ settings: OpaquePointer!, _ supervisor: OpaquePointer!) -> CInt
+{
     guard let legs = borrow(legs, as: LegsHandle.self), let settings = borrow(settings, as: SettingsHandle.self),
         let supervisor = borrow(supervisor, as: SupervisorHandle.self)
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }

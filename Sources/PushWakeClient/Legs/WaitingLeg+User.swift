@@ -64,7 +64,8 @@ extension LegPolicy {
         (wake.hostKind, wake.isWaitingLeg) = (host, true)
         let content = request.method == "MESSAGE" ? SIPContent(bytes) : nil
         guard let read = IncomingRequest(file: bytes) else { return (wake, content ?? .none) }
-        if case .wakes(let event, let occasion, let seconds) = requests.decision(on: read, hasPURR: !read.purr.isEmpty) {
+        if case .wakes(let event, let occasion, let seconds) = requests.decision(on: read, hasPURR: !read.purr.isEmpty)
+        {
             (wake.event, wake.occasion, wake.seconds) = (event, occasion, seconds)
         }
         (wake.fromURI, wake.fromDisplay, wake.toURI) = (read.fromURI, read.fromDisplay, read.toURI)

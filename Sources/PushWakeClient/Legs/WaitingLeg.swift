@@ -162,8 +162,10 @@ struct WaitingLeg {
         guard isChannel, isCall else { return [] }
         var added: [Int] = []
         for contact in contacts
-        where contact.reach == .datagram && !contact.isBehindProxy && contact.path.isEmpty && legs.count < Self.mostLegs {
-            var leg = Leg(number: max(lastLeg + 1, Self.firstUnnamed), engineNumber: 0, contact: contact, state: .probed)
+        where contact.reach == .datagram && !contact.isBehindProxy && contact.path.isEmpty && legs.count < Self.mostLegs
+        {
+            var leg = Leg(
+                number: max(lastLeg + 1, Self.firstUnnamed), engineNumber: 0, contact: contact, state: .probed)
             leg.isQuestion = true
             legs.append(leg)
             added.append(legs.count - 1)

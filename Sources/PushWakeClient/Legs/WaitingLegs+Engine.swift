@@ -169,7 +169,9 @@ extension WaitingLegs {
         legs[handle]?.hopesUntil = nil
         switch verb.kind {
         case .ring:
-            let replaced = legs[handle].flatMap { leg in leg.index(ofEngineLeg: verb.replaces).map { leg.legs[$0].number } }
+            let replaced = legs[handle].flatMap { leg in
+                leg.index(ofEngineLeg: verb.replaces).map { leg.legs[$0].number }
+            }
             ring(handle, verb.contact, engineNumber: verb.leg, replaces: replaced ?? 0, now, &out)
         case .close: close(handle, engineNumber: verb.leg, now, &out)
         case .resend: resend(handle, engineNumber: verb.leg, &out)

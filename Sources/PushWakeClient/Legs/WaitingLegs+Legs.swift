@@ -33,7 +33,8 @@ extension WaitingLegs {
     mutating func advance(_ handle: UInt64, _ now: Int64, _ out: inout [LegAction]) {
         guard let leg = legs[handle], leg.place == .here, leg.left == nil else { return }
         if let verdict = leg.verdict, !(leg.isChannel && leg.hasLiveLeg) {
-            return conclude(handle, now >= leg.endsAt ? .timedOut : .failed, status: leg.finalStatus(verdict), now, &out)
+            return conclude(
+                handle, now >= leg.endsAt ? .timedOut : .failed, status: leg.finalStatus(verdict), now, &out)
         }
         for index in leg.legs.indices where legs[handle]?.legs[index].state == .queued {
             guard legs[handle]?.place == .here else { return }
@@ -71,7 +72,7 @@ extension WaitingLegs {
         if leg.isChannel, !wasProbed { report(handle, index, 0, isFromPhone: false, &out) }
     }
 
-    /// Where a leg leads, as the host reads it: not in a Contact, which hosts correct (Asterisk's rewrite_contact). The values hold no line end: they come from messages of the engine, or from the registrar.
+    /// Where a leg leads, as the host reads it: not in a Contact, which hosts correct (Asterisk's rewrite_contact).
     private func headers(_ leg: WaitingLeg, _ index: Int) -> [(name: String, value: String)] {
         let contact = leg.legs[index].contact
         let place = contact.uri.isEmpty ? contact.key : contact.uri

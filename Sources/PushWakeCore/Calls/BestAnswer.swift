@@ -10,7 +10,9 @@ public struct BestAnswer: Equatable, Sendable {
     /// Takes a final answer that is not 2xx. A 6xx speaks for the user; else the lowest class is best, and within 4xx what
     /// the caller can do something about. Of equals the first stays.
     public mutating func take(_ status: Int) {
-        guard (300..<700).contains(status), self.status == 0 || Self.rank(status) < Self.rank(self.status) else { return }
+        guard (300..<700).contains(status), self.status == 0 || Self.rank(status) < Self.rank(self.status) else {
+            return
+        }
         self.status = status
     }
 

@@ -4,7 +4,9 @@ import Testing
 
 @testable import PushWakeCore
 
-private func text(_ method: String, via: String = "SIP/2.0/UDP 127.0.0.1:5060;branch=z9hG4bK1", more: String = "") -> String {
+private func text(_ method: String, via: String = "SIP/2.0/UDP 127.0.0.1:5060;branch=z9hG4bK1", more: String = "")
+    -> String
+{
     "\(method) sip:100@waiting.invalid SIP/2.0\r\nVia: \(via)\r\nFrom: \"A\" <sip:a@b>;tag=f1\r\n"
         + "To: <sip:100@b>\r\nCall-ID: c1\r\nCSeq: 7 \(method)\r\n\(more)\r\n"
 }
@@ -44,7 +46,9 @@ private func request(_ method: String, more: String = "") -> KeptRequest? {
 }
 
 @Suite struct `The server's side of a request` {
-    private func transaction(_ method: String, reliable: Bool = false, repetition: Int64? = nil) throws -> ServerTransaction {
+    private func transaction(_ method: String, reliable: Bool = false, repetition: Int64? = nil) throws
+        -> ServerTransaction
+    {
         ServerTransaction(try #require(request(method)), tag: "t", isReliable: reliable, repetition: repetition)
     }
 
@@ -62,7 +66,9 @@ private func request(_ method: String, more: String = "") -> KeptRequest? {
         var server = try transaction("INVITE")
         let final = server.answer(480, now: 0)
         var times: [Int64] = []
-        for now in stride(from: Int64(0), through: 12_000, by: 100) where server.tick(now: now) == final { times.append(now) }
+        for now in stride(from: Int64(0), through: 12_000, by: 100) where server.tick(now: now) == final {
+            times.append(now)
+        }
         #expect(times == [500, 1500, 3500, 7500, 11_500])
         server.acknowledged(now: 12_000)
         #expect(server.deadline == 17_000 && !server.isOver(now: 16_999) && server.isOver(now: 17_000))

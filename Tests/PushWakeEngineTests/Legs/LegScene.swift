@@ -26,7 +26,8 @@ struct LegScene: ~Copyable {
         if hasEngine { take(legs.engineCame(host: 7, now: now)) }
     }
 
-    static func contact(_ name: String, _ reach: CallContact.Reach = .datagram, age: Int64 = -1) -> WakeMessage.Contact {
+    static func contact(_ name: String, _ reach: CallContact.Reach = .datagram, age: Int64 = -1) -> WakeMessage.Contact
+    {
         var contact = WakeMessage.Contact(uri: "sip:\(name)@10.0.0.1")
         (contact.key, contact.reach, contact.age) = (contact.uri, reach, age)
         return contact
@@ -92,7 +93,10 @@ struct LegScene: ~Copyable {
     /// Leg and status of each report.
     var reports: [[Int64]] {
         asked.filter { $0.kind == .progressed }.map {
-            [EngineClient.number(.leg, in: $0), EngineClient.number(.status, in: $0), EngineClient.number(.fromPhone, in: $0)]
+            [
+                EngineClient.number(.leg, in: $0), EngineClient.number(.status, in: $0),
+                EngineClient.number(.fromPhone, in: $0),
+            ]
         }
     }
 
@@ -100,7 +104,9 @@ struct LegScene: ~Copyable {
     mutating func answer(legs numbers: [UInt16] = [], hold: Int64 = 40_000, watched: Bool = true) {
         guard let question = asked.last(where: { $0.kind == .wake }) else { return }
         var answer = WakeAnswer(contacts: numbers.count)
-        (answer.bindings, answer.isWatched, answer.hold, answer.limit, answer.ticket) = (1, watched, hold, 40_000, [1, 2, 3])
+        (answer.bindings, answer.isWatched, answer.hold, answer.limit, answer.ticket) = (
+            1, watched, hold, 40_000, [1, 2, 3]
+        )
         answer.verdicts = numbers.map { watched && $0 == 0 ? 1 : 0 }
         answer.legs = numbers
         var writer = MessageWriter()

@@ -195,7 +195,9 @@ private let open = LegScene.contact("open", .open)
         var scene = LegScene(.proxy, contacts: [open, asleep])
         scene.invite()
         scene.answer(legs: [1, 0])
-        #expect(scene.texts.last?.contains("X-PushWake-Number: 1\r\nX-PushWake-Leg: 1\r\nX-PushWake-Contact: sip:open@10.0.0.1") == true)
+        #expect(
+            scene.texts.last?.contains(
+                "X-PushWake-Number: 1\r\nX-PushWake-Leg: 1\r\nX-PushWake-Contact: sip:open@10.0.0.1") == true)
         scene.verb(.ring, leg: 2, contact: "sip:old@10.0.0.7", replaces: 1)
         #expect(scene.texts.last?.contains("X-PushWake-Number: 2\r\nX-PushWake-Leg: 2") == true)
         #expect(scene.texts.last?.contains("X-PushWake-Replaces: 1") == true)
@@ -256,7 +258,8 @@ private let open = LegScene.contact("open", .open)
         scene.invite()
         scene.send("OPTIONS", branch: "o")
         #expect(scene.answers.isEmpty && scene.legs.count == 0)
-        let named = "INVITE sip:100@x;key=secret;domain=loc2 SIP/2.0\r\nVia: SIP/2.0/UDP 1.1.1.1;branch=z9hG4bK1\r\nFrom: <sip:a@b>;tag=1\r\nTo: <sip:100@b>\r\nCall-ID: 1\r\nCSeq: 1 INVITE\r\n\r\n"
+        let named =
+            "INVITE sip:100@x;key=secret;domain=loc2 SIP/2.0\r\nVia: SIP/2.0/UDP 1.1.1.1;branch=z9hG4bK1\r\nFrom: <sip:a@b>;tag=1\r\nTo: <sip:100@b>\r\nCall-ID: 1\r\nCSeq: 1 INVITE\r\n\r\n"
         let bytes = Array(named.utf8)
         scene.take(scene.legs.receive(bytes.span, now: scene.now))
         #expect(scene.answers == ["SIP/2.0 100 Trying"] && EngineClient.text(.domain, in: scene.asked[0]) == "loc2")

@@ -124,6 +124,7 @@ def test_a_blind_transfer_to_a_phone_that_sleeps(sleeper, phones, caller, user, 
     desk.ring(invite)
     desk.answer(invite)
     call.expect(200)
+    wait_until("they talk", lambda: " 2 " in asterisk.cli("bridge show all"), 5, 0.1)
     assert desk.refer(invite, user).status == 202
     awake = phone.wait_and_wake()
     invite = awake.expect_request("INVITE")
