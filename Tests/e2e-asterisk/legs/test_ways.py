@@ -88,3 +88,13 @@ def test_waiting_calls_outlive_reloads(make_asterisk, phones, simulator):
     # Sessions hold the module as long as their dialogs last.
     asterisk.cli("module unload res_pushwake.so")
     asterisk.wait_log("Soft unload failed")
+
+
+def test_asterisk_stops_while_calls_wait(make_asterisk, phones, simulator):
+    asterisk = make_asterisk(extensions=DIALPLAN, settings={"wait": "leg"})
+    phone = Sleeper(phones, asterisk, simulator, "100")
+    call = phones("caller", asterisk.address).call("100")
+    simulator.wait_push(phone.token)
+    call.expect(180)
+    asterisk.cli("core stop now")
+    assert asterisk.process.wait(10) == 0
