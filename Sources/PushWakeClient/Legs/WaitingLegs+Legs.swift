@@ -209,6 +209,8 @@ extension WaitingLegs {
     /// A request in a channel is here again: its phone has not taken it, or it is taken back.
     mutating func comeBack(_ handle: UInt64, _ request: KeptRequest, _ now: Int64, _ out: inout [LegAction]) {
         guard let leg = legs[handle] else { return }
+        // One that the host has left without a word.
+        answer(leg.transaction, 487, now, &out)
         open(request, handle: handle)
         legs[handle]?.transaction = request.transaction
         legs[handle]?.told = 100

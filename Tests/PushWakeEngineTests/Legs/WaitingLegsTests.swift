@@ -154,6 +154,15 @@ private let open = LegScene.contact("open", .open)
         #expect(nobody.answers.last == "SIP/2.0 480 Temporarily Unavailable")
     }
 
+    @Test func `ends the INVITE that its host has left without a word`() {
+        var scene = LegScene()
+        scene.invite()
+        scene.answer()
+        scene.invite(cseq: 2)
+        #expect(scene.answers.suffix(2) == ["SIP/2.0 487 Request Terminated", "SIP/2.0 100 Trying"])
+        #expect(scene.legs.count == 1)
+    }
+
     @Test func `answers OPTIONS and refuses what it does not hold`() {
         var scene = LegScene()
         scene.send("OPTIONS", branch: "o")
