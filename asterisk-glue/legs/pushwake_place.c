@@ -27,6 +27,10 @@ static pjsip_transport *place;
 static int place_type;
 /*! What is sent while the transport goes is dropped. */
 static int is_closed;
+/*! PJSIP calls no function of it any more. */
+static int is_gone;
+/*! Milliseconds that it may take for that. */
+#define GONE_MS 5000
 
 int pushwake__place_is(const pjsip_sip_uri *uri)
 {
@@ -69,6 +73,7 @@ static pj_status_t destroy(pjsip_transport *transport)
 	pj_lock_destroy(transport->lock);
 	pj_atomic_destroy(transport->ref_cnt);
 	pjsip_endpt_release_pool(transport->endpt, transport->pool);
+	__atomic_store_n(&is_gone, 1, __ATOMIC_RELEASE);
 	return PJ_SUCCESS;
 }
 
@@ -145,13 +150,18 @@ static int start_task(void *data)
 {
 	pjsip_endpoint *endpoint = ast_sip_get_pjsip_endpoint();
 	pj_pool_t *pool;
+	char *name;
 
-	/* A type stays for good: one of a module that was loaded before is used again. */
+	/* A type stays for good, and so does its name: that of a module that was loaded before is used again. */
 	place_type = pjsip_transport_get_type_from_name(&(pj_str_t) { PLACE_TYPE, sizeof(PLACE_TYPE) - 1 });
-	if (place_type == PJSIP_TRANSPORT_UNSPECIFIED
-		&& pjsip_transport_register_type(PJSIP_TRANSPORT_RELIABLE, PLACE_TYPE, PLACE_PORT, &place_type) != PJ_SUCCESS) {
-		return -1;
+	if (place_type == PJSIP_TRANSPORT_UNSPECIFIED) {
+		name = ast_strdup(PLACE_TYPE);
+		if (!name || pjsip_transport_register_type(PJSIP_TRANSPORT_RELIABLE, name, PLACE_PORT, &place_type) != PJ_SUCCESS) {
+			ast_free(name);
+			return -1;
+		}
 	}
+	__atomic_store_n(&is_gone, 0, __ATOMIC_RELEASE);
 	pool = pjsip_endpt_create_pool(endpoint, PLACE_TYPE, 1000, 1000);
 	place = pool ? make(endpoint, pool) : NULL;
 	if (!place || pjsip_transport_register(place->tpmgr, place) != PJ_SUCCESS) {
@@ -185,5 +195,9 @@ void pushwake__place_stop(void)
 	__atomic_store_n(&is_closed, 1, __ATOMIC_RELEASE);
 	if (place) {
 		ast_sip_push_task_wait_servant(NULL, stop_task, NULL);
+		/* A thread of PJSIP's destroys it, when nothing of it is in use. */
+		for (int waited = 0; waited < GONE_MS && !__atomic_load_n(&is_gone, __ATOMIC_ACQUIRE); waited += 5) {
+			usleep(5000);
+		}
 	}
 }

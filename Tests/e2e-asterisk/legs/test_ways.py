@@ -98,3 +98,16 @@ def test_asterisk_stops_while_calls_wait(make_asterisk, phones, simulator):
     call.expect(180)
     asterisk.cli("core stop now")
     assert asterisk.process.wait(10) == 0
+
+
+def test_the_module_is_loaded_again_and_again(make_asterisk, phones, simulator):
+    asterisk = make_asterisk(extensions=DIALPLAN, settings={"wait": "leg"})
+    phone = Sleeper(phones, asterisk, simulator, "100", transport="tcp")
+    for _ in range(3):
+        assert "Unloaded" in asterisk.cli("module unload res_pushwake.so")
+        assert "Loaded" in asterisk.cli("module load res_pushwake.so")
+    asterisk.wait_engine()
+    wait_until("a companion", lambda: "transport=pushwake" in asterisk.cli("pjsip show aor 100"), 5, 0.1)
+    call = phones("caller", asterisk.address).call("100")
+    awake = phone.wait_and_wake()
+    take(call, awake, awake.expect_request("INVITE"))

@@ -38,13 +38,13 @@ POLL, PPOLL = "7", "73"
 
 
 def poll_limits(pid):
-    """For each thread that waits in poll() for three descriptors: for how many milliseconds at most."""
+    """For each thread that waits in poll() for four descriptors: for how many milliseconds at most."""
     calls = [task.joinpath("syscall").read_text().split() for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
-    limits = [int(call[3], 16) for call in calls if call[0] == POLL and call[2] == "0x3"]
+    limits = [int(call[3], 16) for call in calls if call[0] == POLL and call[2] == "0x4"]
     # Where the C library has ppoll alone, the third argument leads to seconds and nanoseconds.
     with open(f"/proc/{pid}/mem", "rb") as memory:
         for call in calls:
-            if call[0] == PPOLL and call[2] == "0x3" and memory.seek(int(call[3], 16)):
+            if call[0] == PPOLL and call[2] == "0x4" and memory.seek(int(call[3], 16)):
                 seconds, nanoseconds = struct.unpack("qq", memory.read(16))
                 limits.append(seconds * 1000 + nanoseconds // 1_000_000)
     return limits
