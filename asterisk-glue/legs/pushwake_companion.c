@@ -76,17 +76,18 @@ static void check(const char *name)
 {
 	struct ast_sip_aor *aor = ast_sip_location_retrieve_aor(name);
 	struct ast_sip_contact *own;
-	int phones, is_wanted;
+	int phones, bindings;
 
 	if (!aor) {
 		return;
 	}
 	own = look(aor, &phones);
-	is_wanted = pushwake__legs_are_on() && !phones && pushwake_may_wake(pushwake__client(), pushwake__str(name)) == 1
-		&& pushwake_bindings_count(pushwake__client(), pushwake__str(name)) > 0;
-	if (own && !is_wanted) {
+	bindings = phones || !pushwake_may_wake(pushwake__client(), pushwake__str(name)) ? 0
+		: pushwake_bindings_count(pushwake__client(), pushwake__str(name));
+	/* Below 0 no engine says anything: the next one is asked about all. */
+	if (own && !bindings) {
 		ast_sip_location_delete_contact(own);
-	} else if (!own && is_wanted) {
+	} else if (!own && bindings > 0) {
 		make(aor);
 	}
 	ao2_cleanup(own);
