@@ -11,6 +11,7 @@
 #include <pjsip.h>
 
 #include "asterisk/astobj2.h"
+#include "asterisk/lock.h"
 #include "asterisk/logger.h"
 #include "asterisk/res_pjsip.h"
 #include "asterisk/sorcery.h"
@@ -25,8 +26,46 @@
 /*! It is made anew at each start, so it need not last. */
 #define LIFE_S (10 * 365 * 86400)
 
+/*! Milliseconds that the registrar may take from its first look at a REGISTER until it has saved the contact. */
+#define REGISTER_MS 1000
+
 /*! One after the other: each looks at what is there. */
 static struct ast_taskprocessor *worker;
+
+/*! An AoR for which the registrar has a REGISTER in hand: its place stays free for the phone. */
+struct registering {
+	struct timeval since;
+	char name[];
+};
+static struct ao2_container *all_registering;
+/*! Held from the look whether one registers until the companion is there, and from the note that one does until it is gone. */
+AST_MUTEX_DEFINE_STATIC(place_lock);
+
+AO2_STRING_FIELD_HASH_FN(registering, name)
+AO2_STRING_FIELD_CMP_FN(registering, name)
+
+static void note_register(const char *name)
+{
+	struct registering *registering = ao2_alloc(sizeof(*registering) + strlen(name) + 1, NULL);
+
+	if (registering) {
+		strcpy(registering->name, name); /* safe: allocated for it */
+		registering->since = ast_tvnow();
+		ao2_find(all_registering, name, OBJ_SEARCH_KEY | OBJ_UNLINK | OBJ_NODATA);
+		ao2_link(all_registering, registering);
+		ao2_ref(registering, -1);
+	}
+}
+
+/*! Milliseconds for which the registrar may have a REGISTER in hand. */
+static int left_of_register(const char *name)
+{
+	struct registering *registering = ao2_find(all_registering, name, OBJ_SEARCH_KEY);
+	int left = registering ? REGISTER_MS - (int) ast_tvdiff_ms(ast_tvnow(), registering->since) : 0;
+
+	ao2_cleanup(registering);
+	return left;
+}
 
 /*! Counts the contacts of an AoR that are phones', and gives the companion, a reference; or NULL. */
 static struct ast_sip_contact *look(struct ast_sip_aor *aor, int *phones)
@@ -72,6 +111,8 @@ static void make(struct ast_sip_aor *aor)
 	ao2_cleanup(endpoint);
 }
 
+static void check_later(const char *name);
+
 static void check(const char *name)
 {
 	struct ast_sip_aor *aor = ast_sip_location_retrieve_aor(name);
@@ -88,7 +129,16 @@ static void check(const char *name)
 	if (own && !bindings) {
 		ast_sip_location_delete_contact(own);
 	} else if (!own && bindings > 0) {
-		make(aor);
+		ast_mutex_lock(&place_lock);
+		if (left_of_register(name) > 0) {
+			check_later(name);
+		} else {
+			make(aor);
+		}
+		ast_mutex_unlock(&place_lock);
+	}
+	if (phones || left_of_register(name) <= 0) {
+		ao2_find(all_registering, name, OBJ_SEARCH_KEY | OBJ_UNLINK | OBJ_NODATA);
 	}
 	ao2_cleanup(own);
 	ao2_ref(aor, -1);
@@ -99,6 +149,19 @@ static int check_task(void *data)
 	check(data);
 	ast_free(data);
 	return 0;
+}
+
+/*! The registrar may refuse the phone, and then nothing else brings the companion back. */
+static void check_later(const char *name)
+{
+	char *copy = ast_strdup(name);
+	struct ast_sip_sched_task *task = copy
+		? ast_sip_schedule_task(worker, REGISTER_MS, check_task, "pushwake companion", copy, AST_SIP_SCHED_TASK_ONESHOT) : NULL;
+
+	if (copy && !task) {
+		ast_free(copy);
+	}
+	ao2_cleanup(task);
 }
 
 static int check_all_task(void *data)
@@ -149,11 +212,14 @@ void pushwake__companion_leave(const char *name)
 	if (!aor) {
 		return;
 	}
+	ast_mutex_lock(&place_lock);
+	note_register(name);
 	own = look(aor, &phones);
 	if (own) {
 		ast_sip_location_delete_contact(own);
 		ao2_ref(own, -1);
 	}
+	ast_mutex_unlock(&place_lock);
 	ao2_ref(aor, -1);
 }
 
@@ -169,7 +235,8 @@ static const struct ast_sorcery_observer observer = { .created = changed, .delet
 int pushwake__companion_start(void)
 {
 	worker = ast_sip_create_serializer("pushwake/companion");
-	if (!worker || ast_sorcery_observer_add(ast_sip_get_sorcery(), "contact", &observer)) {
+	all_registering = ao2_container_alloc_hash(AO2_ALLOC_OPT_LOCK_MUTEX, 0, 251, registering_hash_fn, NULL, registering_cmp_fn);
+	if (!worker || !all_registering || ast_sorcery_observer_add(ast_sip_get_sorcery(), "contact", &observer)) {
 		return -1;
 	}
 	return 0;
@@ -180,4 +247,6 @@ void pushwake__companion_stop(void)
 	ast_sorcery_observer_remove(ast_sip_get_sorcery(), "contact", &observer);
 	ast_taskprocessor_unreference(worker);
 	worker = NULL;
+	ao2_cleanup(all_registering);
+	all_registering = NULL;
 }
