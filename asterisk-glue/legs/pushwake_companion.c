@@ -13,6 +13,7 @@
 #include "asterisk/astobj2.h"
 #include "asterisk/lock.h"
 #include "asterisk/logger.h"
+#include "asterisk/module.h"
 #include "asterisk/res_pjsip.h"
 #include "asterisk/sorcery.h"
 #include "asterisk/strings.h"
@@ -151,14 +152,25 @@ static int check_task(void *data)
 	return 0;
 }
 
+static int later_task(void *data)
+{
+	check_task(data);
+	ast_module_unref(AST_MODULE_SELF);
+	return 0;
+}
+
 /*! The registrar may refuse the phone, and then nothing else brings the companion back. */
 static void check_later(const char *name)
 {
 	char *copy = ast_strdup(name);
-	struct ast_sip_sched_task *task = copy
-		? ast_sip_schedule_task(worker, REGISTER_MS, check_task, "pushwake companion", copy, AST_SIP_SCHED_TASK_ONESHOT) : NULL;
+	struct ast_sip_sched_task *task = NULL;
 
+	if (copy) {
+		ast_module_ref(AST_MODULE_SELF);
+		task = ast_sip_schedule_task(worker, REGISTER_MS, later_task, "pushwake companion", copy, AST_SIP_SCHED_TASK_ONESHOT);
+	}
 	if (copy && !task) {
+		ast_module_unref(AST_MODULE_SELF);
 		ast_free(copy);
 	}
 	ao2_cleanup(task);
@@ -242,9 +254,16 @@ int pushwake__companion_start(void)
 	return 0;
 }
 
+static int nothing_task(void *data)
+{
+	return 0;
+}
+
 void pushwake__companion_stop(void)
 {
 	ast_sorcery_observer_remove(ast_sip_get_sorcery(), "contact", &observer);
+	/* What has been begun is done before the module goes. */
+	ast_sip_push_task_wait_serializer(worker, nothing_task, NULL);
 	ast_taskprocessor_unreference(worker);
 	worker = NULL;
 	ao2_cleanup(all_registering);
