@@ -202,6 +202,7 @@ struct WakeRequestView {
         user.callID = request.call_id.string
         if let caller = caller(of: request) {
             (user.fromURI, user.fromDisplay) = (caller.uri, caller.displayName)
+            if caller == .anonymous { user.callerKey = request.caller_number.string }
         } else {
             user.fromURI = request.from_uri.string
             user.fromDisplay = NameAddress.displayName(request.from_display.bytes.span)

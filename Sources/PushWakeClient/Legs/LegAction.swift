@@ -49,6 +49,8 @@ package struct LegUser: Equatable {
     /// Who calls, where the request does not say it as phones are to see it; empty: as the request says.
     package var fromURI = ""
     package var fromDisplay = ""
+    /// Who calls, where `fromURI` does not say it.
+    package var callerKey = ""
     /// Seconds after which the host gives the request up; 0: it does not say.
     package var seconds: Int64 = 0
     package var offersVideo = false

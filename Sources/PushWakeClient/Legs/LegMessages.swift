@@ -98,6 +98,7 @@ extension WakeMessage {
         writer.put(.waitingLeg, isWaitingLeg ? 1 : 0)
         writer.put(.fromURI, fromURI)
         writer.put(.fromDisplay, fromDisplay)
+        if !callerKey.isEmpty { writer.put(.callerKey, callerKey) }
         writer.put(.fromTag, fromTag)
         writer.put(.toURI, toURI)
         if offersVideo { writer.put(.video, 1) }

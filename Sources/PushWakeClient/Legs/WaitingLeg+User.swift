@@ -18,7 +18,9 @@ extension WaitingLeg {
             wake.contacts[index].key = wake.contacts[index].uri
         }
         if !user.callID.isEmpty { wake.callID = user.callID }
-        if !user.fromURI.isEmpty { (wake.fromURI, wake.fromDisplay) = (user.fromURI, user.fromDisplay) }
+        if !user.fromURI.isEmpty {
+            (wake.fromURI, wake.fromDisplay, wake.callerKey) = (user.fromURI, user.fromDisplay, user.callerKey)
+        }
         if user.seconds > 0 { wake.seconds = user.seconds }
         if user.offersVideo { wake.offersVideo = true }
     }
@@ -68,7 +70,8 @@ extension LegPolicy {
         {
             (wake.event, wake.occasion, wake.seconds) = (event, occasion, seconds)
         }
-        (wake.fromURI, wake.fromDisplay, wake.toURI) = (read.fromURI, read.fromDisplay, read.toURI)
+        (wake.fromURI, wake.fromDisplay, wake.callerKey) = (read.fromURI, read.fromDisplay, read.callerKey)
+        wake.toURI = read.toURI
         (wake.contentType, wake.text) = (read.contentType, read.text)
         (wake.offersVideo, wake.requiresReliableAnswers) = (read.offersVideo, read.requiresReliableAnswers)
         wake.purr = read.namingPURR
