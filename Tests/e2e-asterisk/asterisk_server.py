@@ -195,6 +195,7 @@ class Asterisk:
             "engine_socket": f"{self.at}/run/engine.sock",
             "store_path": f"{self.at}/lib/bindings.db",
             "engine_timeout": ENGINE_TIMEOUT,
+            **({"wait": os.environ["WAIT"]} if "WAIT" in os.environ else {}),
             **values,
         }
         self.write("pushwake.conf", "[general]\n" + "".join(f"{k} = {v}\n" for k, v in rows.items()))

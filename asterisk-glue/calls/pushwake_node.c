@@ -100,7 +100,8 @@ static int incoming_request(struct ast_sip_session *session, pjsip_rx_data *rdat
 	dial = ast_str_create(256);
 	if (dial) {
 		pushwake__dial_append(&dial, &contact);
-		pbx_builtin_setvar_helper(session->channel, "PUSHWAKE_NODE_CONTACT", ast_str_buffer(dial));
+		/* The channel that is dialled has it too, and so its phone is not woken once more. */
+		pbx_builtin_setvar_helper(session->channel, "_PUSHWAKE_NODE_CONTACT", ast_str_buffer(dial));
 	}
 	ast_free(dial);
 	pushwake__contact_free(contact);

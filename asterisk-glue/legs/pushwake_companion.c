@@ -167,7 +167,8 @@ static void check_later(const char *name)
 
 	if (copy) {
 		ast_module_ref(AST_MODULE_SELF);
-		task = ast_sip_schedule_task(worker, REGISTER_MS, later_task, "pushwake companion", copy, AST_SIP_SCHED_TASK_ONESHOT);
+		/* Without a name it has one of its own: of two with the same name PJSIP's scheduler keeps no reference to the second. */
+		task = ast_sip_schedule_task(worker, REGISTER_MS, later_task, NULL, copy, AST_SIP_SCHED_TASK_ONESHOT);
 	}
 	if (copy && !task) {
 		ast_module_unref(AST_MODULE_SELF);
@@ -176,7 +177,7 @@ static void check_later(const char *name)
 	ao2_cleanup(task);
 }
 
-static int check_all_task(void *data)
+static void for_all(void (*run)(const char *name))
 {
 	struct ao2_container *aors = ast_sorcery_retrieve_by_fields(ast_sip_get_sorcery(), "aor",
 		AST_RETRIEVE_FLAG_MULTIPLE | AST_RETRIEVE_FLAG_ALL, NULL);
@@ -184,15 +185,20 @@ static int check_all_task(void *data)
 	void *aor;
 
 	if (!aors) {
-		return 0;
+		return;
 	}
 	all = ao2_iterator_init(aors, 0);
 	while ((aor = ao2_iterator_next(&all))) {
-		check(ast_sorcery_object_get_id(aor));
+		run(ast_sorcery_object_get_id(aor));
 		ao2_ref(aor, -1);
 	}
 	ao2_iterator_destroy(&all);
 	ao2_ref(aors, -1);
+}
+
+static int check_all_task(void *data)
+{
+	for_all(check);
 	return 0;
 }
 
@@ -215,24 +221,31 @@ void pushwake__companion_check(const char *aor)
 	}
 }
 
-void pushwake__companion_leave(const char *name)
+static void leave(const char *name)
 {
-	struct ast_sip_aor *aor = pushwake__legs_are_on() ? ast_sip_location_retrieve_aor(name) : NULL;
+	struct ast_sip_aor *aor = ast_sip_location_retrieve_aor(name);
 	struct ast_sip_contact *own;
 	int phones;
 
 	if (!aor) {
 		return;
 	}
-	ast_mutex_lock(&place_lock);
-	note_register(name);
 	own = look(aor, &phones);
 	if (own) {
 		ast_sip_location_delete_contact(own);
 		ao2_ref(own, -1);
 	}
-	ast_mutex_unlock(&place_lock);
 	ao2_ref(aor, -1);
+}
+
+void pushwake__companion_leave(const char *name)
+{
+	if (pushwake__legs_are_on()) {
+		ast_mutex_lock(&place_lock);
+		note_register(name);
+		leave(name);
+		ast_mutex_unlock(&place_lock);
+	}
 }
 
 static void changed(const void *object)
@@ -244,26 +257,38 @@ static void changed(const void *object)
 
 static const struct ast_sorcery_observer observer = { .created = changed, .deleted = changed };
 
+/*! AoRs have been read again, and some may be new. */
+static void loaded(const char *type)
+{
+	pushwake__companion_check(NULL);
+}
+
+static const struct ast_sorcery_observer aor_observer = { .loaded = loaded };
+
 int pushwake__companion_start(void)
 {
 	worker = ast_sip_create_serializer("pushwake/companion");
 	all_registering = ao2_container_alloc_hash(AO2_ALLOC_OPT_LOCK_MUTEX, 0, 251, registering_hash_fn, NULL, registering_cmp_fn);
-	if (!worker || !all_registering || ast_sorcery_observer_add(ast_sip_get_sorcery(), "contact", &observer)) {
+	if (!worker || !all_registering || ast_sorcery_observer_add(ast_sip_get_sorcery(), "contact", &observer)
+		|| ast_sorcery_observer_add(ast_sip_get_sorcery(), "aor", &aor_observer)) {
 		return -1;
 	}
 	return 0;
 }
 
-static int nothing_task(void *data)
+/*! Nobody would take what is sent to them. */
+static int leave_all_task(void *data)
 {
+	for_all(leave);
 	return 0;
 }
 
 void pushwake__companion_stop(void)
 {
+	ast_sorcery_observer_remove(ast_sip_get_sorcery(), "aor", &aor_observer);
 	ast_sorcery_observer_remove(ast_sip_get_sorcery(), "contact", &observer);
-	/* What has been begun is done before the module goes. */
-	ast_sip_push_task_wait_serializer(worker, nothing_task, NULL);
+	/* After what has been begun. */
+	ast_sip_push_task_wait_serializer(worker, leave_all_task, NULL);
 	ast_taskprocessor_unreference(worker);
 	worker = NULL;
 	ao2_cleanup(all_registering);

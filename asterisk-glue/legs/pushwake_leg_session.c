@@ -15,6 +15,7 @@
 #include "asterisk/causes.h"
 #include "asterisk/channel.h"
 #include "asterisk/logger.h"
+#include "asterisk/pbx.h"
 #include "asterisk/res_pjsip.h"
 #include "asterisk/res_pjsip_session.h"
 #include "asterisk/strings.h"
@@ -175,7 +176,20 @@ static pjsip_module usage = {
 
 /* ---- Where an INVITE goes first */
 
-/*! The AoR that is called, to be freed: that of the session, or that of the endpoint which has a contact with this URI. */
+/*! Whether a URI, as printed, is that of the companion of an AoR. */
+static int is_companion_of(const char *aor, const char *uri)
+{
+	char *own = pushwake__place_uri(aor);
+	int is = own && !strcmp(own, uri);
+
+	ast_free(own);
+	return is;
+}
+
+/*!
+ * The AoR that is called, to be freed: that of the session, or that of the endpoint which has a contact with this URI. A
+ * companion may have gone since it was dialled: its phone has registered.
+ */
 static char *aor_of(struct ast_sip_session *session, const char *uri)
 {
 	char *rest = ast_strdupa(S_OR(session->endpoint->aors, ""));
@@ -187,18 +201,36 @@ static char *aor_of(struct ast_sip_session *session, const char *uri)
 	}
 	while (!found && (name = ast_strip(strsep(&rest, ",")))) {
 		pushwake__contacts_get(&contacts, name);
-		found = pushwake__contact_find(&contacts, uri) ? ast_strdup(name) : NULL;
+		found = is_companion_of(name, uri) || pushwake__contact_find(&contacts, uri) ? ast_strdup(name) : NULL;
 		pushwake__contacts_free(&contacts);
 	}
 	return found;
 }
 
-/*! PushWake() of the dialplan has seen to it. */
+static int is_of_node(struct ast_channel *chan)
+{
+	int is;
+
+	ast_channel_lock(chan);
+	is = !ast_strlen_zero(pbx_builtin_getvar_helper(chan, "PUSHWAKE_NODE_CONTACT"));
+	ast_channel_unlock(chan);
+	return is;
+}
+
+/*!
+ * Somebody has seen to it: PushWake() of the dialplan, or another node, whose call this is; or a phone that has just
+ * registered is shown the end of a call.
+ */
 static int is_woken(struct ast_channel *chan)
 {
+	char *shown = pushwake__show_end_call_id(chan);
 	struct pushwake__calls calls;
 	int count;
 
+	if (shown || is_of_node(chan)) {
+		ast_free(shown);
+		return 1;
+	}
 	pushwake__calls_of(&calls, chan, 0);
 	count = (int) AST_VECTOR_SIZE(&calls);
 	pushwake__calls_free(&calls);
@@ -275,6 +307,8 @@ static void session_end(struct ast_sip_session *session)
 		pushwake__waiter_end(waiter, PUSHWAKE_CALL_CANCELLED, 487, reason_of(session->channel));
 	} else {
 		pushwake__waiter_end(waiter, PUSHWAKE_CALL_FAILED, cause, "");
+		/* Its bindings may be gone without anybody's having said so. */
+		pushwake__companion_check(waiter->aor);
 	}
 	ao2_ref(waiter, -1);
 }

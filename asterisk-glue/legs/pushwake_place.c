@@ -172,6 +172,22 @@ static int start_task(void *data)
 	return 0;
 }
 
+/*! What Asterisk sends outside of calls, such as the notice of a mailbox, goes here whatever transport its endpoint has. */
+static void outgoing_request(struct ast_sip_endpoint *endpoint, struct ast_sip_contact *contact, pjsip_tx_data *tdata)
+{
+	pjsip_tpselector any = { .type = PJSIP_TPSELECTOR_NONE };
+	const pjsip_uri *uri = pjsip_uri_get_uri(tdata->msg->line.req.uri);
+
+	if ((PJSIP_URI_SCHEME_IS_SIP(uri) || PJSIP_URI_SCHEME_IS_SIPS(uri)) && pushwake__place_is((const pjsip_sip_uri *) uri)) {
+		pjsip_tx_data_set_transport(tdata, &any);
+	}
+}
+
+static struct ast_sip_supplement requests = {
+	.priority = AST_SIP_SUPPLEMENT_PRIORITY_LAST,
+	.outgoing_request = outgoing_request,
+};
+
 static int stop_task(void *data)
 {
 	pjsip_transport_shutdown(place);
@@ -187,11 +203,13 @@ int pushwake__place_start(void)
 		ast_log(LOG_ERROR, "PJSIP takes no transport of PushWake's own\n");
 		return -1;
 	}
+	ast_sip_register_supplement(&requests);
 	return 0;
 }
 
 void pushwake__place_stop(void)
 {
+	ast_sip_unregister_supplement(&requests);
 	__atomic_store_n(&is_closed, 1, __ATOMIC_RELEASE);
 	if (place) {
 		ast_sip_push_task_wait_servant(NULL, stop_task, NULL);
