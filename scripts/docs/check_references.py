@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Finds what the documents name: each `file:function`, each `file:test`, each `pw_name` and `pushwake_name`, each path of
-the tour, each relative link, each page that a comment names. Lines have at most 120 columns outside of tables and code, a
-note of docs/architecture has at most 400 words.
+the tour, each relative link, each page that a comment names. The index leads to each page. Lines have at most
+120 columns outside of tables and code, a note of docs/architecture has at most 400 words.
 
     `RegistrationPolicy.swift:refusal`          a function, initialiser, property, case or type of that file
     `requests/pushwake_verb.c:ring`           with as much of the path as tells the file from others of its name
@@ -263,6 +263,14 @@ class Check:
         if len(words) > LONGEST_NOTE:
             self.fail(document, 1, f"{len(words)} words where a note has at most {LONGEST_NOTE}")
 
+    def check_index(self, pages):
+        index = self.root / "docs/README.md"
+        targets = LINK.findall(index.read_text(encoding="utf-8"))
+        named = {(index.parent / target.partition("#")[0]).resolve() for target in targets}
+        for page in pages:
+            if page != "docs/README.md" and (self.root / page).resolve() not in named:
+                self.fail(page, 1, "docs/README.md does not lead here")
+
     def check_pages_named(self):
         """Each page that a comment or a script names by its path exists."""
         for path in self.tree.files:
@@ -286,6 +294,7 @@ class Check:
                 self.check_note(page)
         self.check_paths("docs/tour.md")
         self.check_pages_named()
+        self.check_index(pages)
         return self.problems
 
 
