@@ -91,7 +91,7 @@ static int on_merged(tm_cell_t *t, pw_hold_t *hold, int branch)
 }
 
 /* A phone's app has ended the call that a push had shown for too long, and declines its late INVITE before anybody could: that
- * is the answer of this phone alone (CallMachine.isOfItsOwn). Where nobody else is waited for it goes on to the caller. */
+ * is the answer of this phone alone (DeviceState.isTooLate). Where nobody else is waited for it goes on to the caller. */
 #define LATE_MS 15000
 #define QUICK_MS 500
 

@@ -51,17 +51,17 @@ public struct CallDevices: Equatable, Sendable {
                 return contact
             }
             if known.count > 1 { known.sort { Self.isNewer($0, $1) } }
-            let isTokensAlone = group.allSatisfy { TokenReport.hasTokensAlone(bindings[$0]) }
+            let hasOnlyTokens = group.allSatisfy { TokenReport.hasOnlyTokens(bindings[$0]) }
             devices.append(
                 CallDevice(
-                    instance: isTokensAlone
+                    instance: hasOnlyTokens
                         ? "" : group.lazy.map { bindings[$0].instance }.first { !$0.isEmpty } ?? "",
                     tokens: group.map { bindings[$0].token }, contacts: known,
                     isAwake: known.contains { Self.isAwake($0, awakeFor) } || group.contains { isAwake(bindings[$0]) },
                     canBePushed: pushed != nil, pushDelay: pushed?.delay ?? 0,
                     showsCallAtOnce: event == .call && pushed?.type == .voip,
                     takesNotices: group.contains { plan.takes(.cancel, bindings[$0]) },
-                    isTokensAlone: isTokensAlone))
+                    hasOnlyTokens: hasOnlyTokens))
             groups.append(group)
             chosen.append(pushed)
         }

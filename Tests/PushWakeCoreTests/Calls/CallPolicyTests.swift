@@ -69,7 +69,7 @@ import Testing
             var binding = binding(nil, "a", .acrobits)
             (binding.instance, binding.contact) = (instance, contact)
             let devices = CallDevices(.call, bindings: [binding], contacts: [], awakeFor: 0).devices
-            return devices.map { $0.isTokensAlone && $0.instance.isEmpty }
+            return devices.map { $0.hasOnlyTokens && $0.instance.isEmpty }
         }
         #expect(isAlone("acrobits:BBBB:2") == [true])
         #expect(isAlone("") == [true])

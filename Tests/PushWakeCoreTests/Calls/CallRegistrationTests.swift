@@ -415,7 +415,7 @@ import Testing
 
     /// An app that reported its tokens, and registers without them.
     private func reported(_ phones: CallDevice...) -> HeldCall {
-        let app = CallDevice(tokens: ["t"], canBePushed: true, isTokensAlone: true)
+        let app = CallDevice(tokens: ["t"], canBePushed: true, hasOnlyTokens: true)
         switch phones.count {
         case 0: return HeldCall(app)
         case 1: return HeldCall(app, phones[0])

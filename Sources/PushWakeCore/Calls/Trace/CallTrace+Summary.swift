@@ -51,7 +51,7 @@ extension CallTrace {
             case .registered: hasRegistered = true
             case .late: isLate = true
             case .rung: lastLeg = line
-            case .legFailed where line.status != DeviceState.isMerged: failedLeg = line
+            case .legFailed where line.status != CallLeg.merged: failedLeg = line
             case .progressed:
                 heard = max(heard, line.status)
                 if line.status > 100 && line.status < 200 { hasRung = true }

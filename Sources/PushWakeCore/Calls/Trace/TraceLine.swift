@@ -166,7 +166,7 @@ public struct TraceLine: Equatable, Sendable {
     /// A leg is over without an answer of 2xx.
     var isRefusal: Bool {
         switch kind {
-        case .legFailed: status != DeviceState.isMerged
+        case .legFailed: status != CallLeg.merged
         case .progressed: status >= 300
         default: false
         }

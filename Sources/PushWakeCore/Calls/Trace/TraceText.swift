@@ -146,7 +146,7 @@ extension CallTrace {
         case .progressed where TraceLine.isUnanswered(line.status): "\(phone) rang and nobody answered (\(status))"
         case .progressed where status < 400: "\(phone) forwards to another number (\(status))"
         case .progressed: "\(phone) declines (\(status))"
-        case .legFailed where line.status == DeviceState.isMerged:
+        case .legFailed where line.status == CallLeg.merged:
             "\(phone) has the request already, and refuses a second copy (leg \(line.leg), \(status))"
         case .legFailed: "leg \(line.leg) to \(phone) fails (\(status)): no word from the phone"
         default: nil

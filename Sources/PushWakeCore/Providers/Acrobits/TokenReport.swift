@@ -66,7 +66,7 @@ public struct TokenReport: Equatable, Sendable {
     private static let madeInstance = "acrobits:"
 
     /// Nothing but its token is known of the device: no Contact, and no instance that a REGISTER could name.
-    static func hasTokensAlone(_ binding: Binding) -> Bool {
+    static func hasOnlyTokens(_ binding: Binding) -> Bool {
         binding.contact.isEmpty && (binding.instance.isEmpty || binding.instance.hasPrefix(madeInstance))
     }
 

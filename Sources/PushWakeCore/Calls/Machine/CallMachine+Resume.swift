@@ -21,10 +21,9 @@ extension CallMachine {
     /// The host has given up on all phones and sends the request elsewhere, into a mailbox or to a colleague. Phones that
     /// wake until then ring beside that; whoever answers first has the request.
     public mutating func continued(until: Int64, now: Int64) -> [CallVerb] {
-        guard end == nil, closing != .answered, !devices.contains(where: { $0.isAnswered }) else { return [] }
-        isElsewhere = true
-        isHeld = false
-        closing = nil
+        guard end == nil, outcome != .answered else { return [] }
+        phase = .open
+        hold = .elsewhere
         declineAt = nil
         endsAt = until
         var verbs: [CallVerb] = [.note(.continued(max(0, until - now)))]
@@ -34,7 +33,7 @@ extension CallMachine {
 
     /// The host keeps the request open by itself, so that only time has to be looked after.
     mutating func decideElsewhere(_ now: Int64, _ verbs: inout [CallVerb]) {
-        if now >= endsAt, closing == nil { closing = .timedOut }
+        if now >= endsAt { close(as: .timedOut) }
         guard isClosed else { return }
         for index in devices.indices { dropPush(index, &verbs) }
     }
@@ -46,12 +45,7 @@ extension CallMachine {
     ) -> [CallVerb] {
         var verbs: [CallVerb] = []
         continueLegs(after: lastLeg)
-        isHeld = true
-        for index in devices.indices where index < rung.count {
-            guard let leg = rung[index].leg, let contact = rung[index].contact else { continue }
-            devices[index].openLeg(leg, contact, now)
-            devices[index].leg?.heard = .init(status: rung[index].status)
-        }
+        for index in devices.indices where index < rung.count { devices[index].open(rung[index], now) }
         var isThere = Set(devices.indices.filter { devices[$0].leg?.heard == .alerting })
         for registration in registrations {
             _ = join(registration, now, &verbs)
@@ -62,38 +56,41 @@ extension CallMachine {
         return verbs
     }
 
-    /// Goes on with a request that another engine began, instead of `start(now:)`. `devices` stand in the order of
-    /// those that the machine was made with; those that follow are known from their push alone. A leg that has said nothing may be older than the push. `registrations` came
-    /// after the other engine was lost.
+    /// Goes on with a request that another engine began, instead of `start(now:)`. `resumed` stand in the order of those that
+    /// the machine was made with; those that follow are known from their push alone. A leg that has said nothing may be older
+    /// than the push. `registrations` came after the other engine was lost.
     public mutating func resume(
         _ resumed: [ResumedDevice], lastLeg: Int, registrations: [CallRegistration] = [], now: Int64
     ) -> [CallVerb] {
         var verbs: [CallVerb] = []
         continueLegs(after: lastLeg)
-        // The host still holds it; whether it has to is decided below.
-        isHeld = true
         for index in devices.indices where index < resumed.count {
-            if resumed[index].wasPushed {
-                devices[index].push = .accepted(repeatAt: nil)
-                devices[index].wasPushed = true
-            }
-            if let leg = resumed[index].leg, let contact = resumed[index].contact {
-                devices[index].openLeg(leg, contact, now)
-                devices[index].leg?.heard = .init(status: resumed[index].status)
-                devices[index].legAtPush = resumed[index].wasPushed ? leg : 0
-                watch(index, now)
-            }
+            if resumed[index].wasPushed { devices[index].push = .accepted(repeatAt: nil) }
+            guard devices[index].open(resumed[index], now) else { continue }
+            if resumed[index].wasPushed { devices[index].sent.afterLeg = devices[index].leg?.number ?? 0 }
+            watch(index, now)
         }
         // Pushed phones of which nothing is known any more (`store=memory`).
-        for state in resumed.dropFirst(devices.count) where state.wasPushed { devices.append(.nameless) }
+        for state in resumed.dropFirst(devices.count) where state.wasPushed { devices.append(.pushedUnknown) }
         for registration in registrations { _ = join(registration, now, &verbs) }
-        for index in devices.indices where index < resumed.count && devices[index].leg == nil {
-            guard devices[index].device.canBePushed, !devices[index].device.isAwake, !resumed[index].wasPushed else {
+        for index in devices.indices where index < resumed.count && devices[index].legs == nil {
+            guard devices[index].facts.canBePushed, !devices[index].facts.isAwake, !resumed[index].wasPushed else {
                 continue
             }
             push(index, now, &verbs)
         }
         decide(now, &verbs)
         return verbs
+    }
+}
+
+extension DeviceState {
+    /// The leg that is out to it already; false when there is none.
+    @discardableResult
+    fileprivate mutating func open(_ resumed: CallMachine.ResumedDevice, _ now: Int64) -> Bool {
+        guard let number = resumed.leg, let contact = resumed.contact else { return false }
+        _ = open(leg: number, contact, now, isSent: true, besideOld: false)
+        legs?.first.heard = .init(status: resumed.status)
+        return true
     }
 }
