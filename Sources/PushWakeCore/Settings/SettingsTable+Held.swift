@@ -17,12 +17,12 @@ extension SettingsTable {
         case .declineWaits:
             .init(
                 "decline_waits", .integer(-1...600), "5", unit: "s",
-                "When all phones that rang have declined: how long to wait for those that still sleep before the caller gets the answer, or failure_route runs. 0: do not wait. -1: until wake_timeout."
+                "When a user has declined (486 after ringing) and no phone rings: how long to wait for those that still sleep before the caller gets the answer, or failure_route runs. An error of one phone (404, 480, 488, 500) does not count. 0: do not wait. -1: until wake_timeout."
             )
         case .noAnswerWaits:
             .init(
                 "no_answer_waits", .integer(-1...600), "5", unit: "s",
-                "The same when the phones that rang were not answered in time (fr_inv_timer).")
+                "The same when nobody took a phone that rang: fr_inv_timer ended, or the phone said 408 or 480.")
         case .pushRepeat:
             .init(
                 "push_repeat", .integer(0...600), "0", unit: "s",

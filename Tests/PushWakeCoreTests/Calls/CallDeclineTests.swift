@@ -60,13 +60,45 @@ import Testing
         #expect(call.wait(1) == heard)
     }
 
-    @Test func `for decline_waits when the phone itself says 408`() {
+    @Test(arguments: [(486, 1000), (603, nil), (408, 2000), (480, 2000), (404, 40_000), (488, 40_000), (500, 40_000)])
+    func `as long as what a phone says after it rang`(status: Int, deadline: Int64?) {
         let call = ringing {
             $0.declineWaits = 1000
-            $0.noAnswerWaits = nil
+            $0.noAnswerWaits = 2000
         }
-        #expect(call.hear(408, leg: 1) == "")
-        #expect(call.deadline == 1000)
+        #expect(call.hear(status, leg: 1) == (status == 603 ? "give up 480" : ""))
+        #expect(call.deadline == deadline)
+    }
+
+    @Test(arguments: [404, 415, 420, 480, 482, 486, 487, 488, 500, 503])
+    func `to the end when a phone does not even ring`(status: Int) {
+        let call = HeldCall(.plain(.tcp("d1")), .asleep("b"))
+        #expect(call.start() == "ring 1 d1, push 1 call, hold")
+        #expect(call.accept(1) == "")
+        #expect(call.hear(status, leg: 1) == "")
+        #expect(call.deadline == 40_000)
+        #expect(call.wait(20_000) == "")
+        #expect(call.register("b", at: .udp("b1")) == "ring 2 b1, give up 480")
+    }
+
+    @Test func `for decline_waits when a push made the phone show the call`() {
+        let call = HeldCall(.asleep("a"), .asleep("b"))
+        #expect(call.start() == "push 0 call, push 1 call, hold")
+        #expect(call.accept(0) == "")
+        #expect(call.accept(1) == "")
+        #expect(call.register("a", at: .udp("a1")) == "ring 1 a1")
+        #expect(call.hear(486, leg: 1) == "")
+        #expect(call.deadline == 5000)
+    }
+
+    @Test func `no longer because another phone has an error after that`() {
+        let call = HeldCall(.awake("a", .tcp("a1")), .plain(.tcp("d1", flow: "d")), .asleep("b"))
+        #expect(call.start() == "ring 1 a1, ring 2 d1, push 2 call, hold")
+        #expect(call.accept(2) == "")
+        #expect(call.hear(180, leg: 1) == "")
+        #expect(call.hear(486, leg: 1) == "")
+        #expect(call.hear(404, leg: 2) == "")
+        #expect(call.deadline == 5000)
     }
 
     @Test func `anew once a further phone has rung and declined`() {
@@ -74,6 +106,7 @@ import Testing
         #expect(call.start() == "ring 1 a1, push 1 call, push 2 call, hold")
         #expect(call.accept(1) == "")
         #expect(call.accept(2) == "")
+        #expect(call.hear(180, leg: 1) == "")
         #expect(call.hear(486, leg: 1) == "")
         #expect(call.wait(4000) == "")
         #expect(call.register("b", at: .udp("b1")) == "ring 2 b1")
@@ -88,6 +121,7 @@ import Testing
     @Test func `and counts a phone that is silent among them`() {
         let call = HeldCall(.awake("a", .tcp("a1")), .awake("b", .tcp("b1", flow: "b")))
         #expect(call.start() == "ring 1 a1, ring 2 b1")
+        #expect(call.hear(180, leg: 1) == "")
         #expect(call.hear(486, leg: 1) == "")
         #expect(call.wait(1500) == "push 1 call, hold")
         #expect(call.accept(1) == "")

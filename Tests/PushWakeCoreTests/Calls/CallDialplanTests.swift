@@ -115,6 +115,7 @@ import Testing
         #expect(call.start() == "ring 1 a, push 1 call, hold")
         call.send(leg: 1)
         _ = call.accept(1)
+        _ = call.hear(180, leg: 1)
         #expect(call.hear(486, leg: 1) == "")
         #expect(call.wait(4999) == "")
         #expect(call.wait(1) == "give up 480")

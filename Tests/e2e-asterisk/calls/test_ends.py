@@ -66,6 +66,7 @@ def test_declined_and_nobody_else_comes(make_asterisk, sleeper, phones):
     call = phones("caller", asterisk.address).call("100")
     invite = desk.expect_request("INVITE")
     phone.simulator.wait_push(phone.token)
+    desk.ring(invite)
     desk.reply(invite, 486, "Busy Here")
     declined = time.monotonic()
     call.expect_final(486)

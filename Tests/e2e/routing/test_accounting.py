@@ -69,7 +69,7 @@ def test_nobody_wakes_and_the_engine_is_gone(server, wire, sleeper, simulator):
 
 def test_one_declines_and_one_sleeps_on(server, wire, sleeper):
     desk = wire.phone(server, "busy")
-    desk.answers["INVITE"] = (486,)
+    desk.answers["INVITE"] = (180, 486)
     desk.register()
     sleeper("busy")
     check(server, wire.call(server, "busy"), 486)

@@ -71,7 +71,7 @@ def test_left_ringing_a_phone_that_wakes_in_time_has_the_call(server, wire, voic
 
 @pytest.mark.alone
 def test_declined_it_goes_to_voicemail_after_decline_waits(server, voicemail, desk_and_mobile):
-    call, _, _ = desk_and_mobile("declined", 486, headers=(to(voicemail),))
+    call, _, _ = desk_and_mobile("declined", 180, 486, headers=(to(voicemail),))
     invite = voicemail.wait_request("INVITE")
     assert 0.9 < invite.at - call.sent_at < 1.9
     assert invite.headers("X-Left") == ["486"]
@@ -81,16 +81,24 @@ def test_declined_it_goes_to_voicemail_after_decline_waits(server, voicemail, de
 @pytest.mark.alone
 def test_a_contact_that_nothing_can_be_sent_to_is_not_waited_for(server, wire, voicemail, desk_and_mobile):
     wire.phone(server, "nowhere", contact="sip:desk@[2001:db8::1]:5060").register()
-    call, _, _ = desk_and_mobile("nowhere", 486, headers=(to(voicemail),))
+    call, _, _ = desk_and_mobile("nowhere", 180, 486, headers=(to(voicemail),))
     assert 0.9 < voicemail.wait_request("INVITE").at - call.sent_at < 1.9
 
 
 @pytest.mark.alone
 def test_declined_by_a_desk_phone_the_caller_hears_it_after_decline_waits(server, wire, desk_and_mobile, simulator):
-    call, _, mobile = desk_and_mobile("busy", 486)
+    call, _, mobile = desk_and_mobile("busy", 180, 486)
     assert call.wait_final().status == 486
     assert 0.9 < call.final.at - call.sent_at < 1.9
     simulator.wait_event(mobile.push.token, "missed")
+
+
+@pytest.mark.parametrize("error", [404, 480, 482, 486, 488, 500, 503])
+def test_an_error_of_a_desk_phone_is_no_decline_of_its_user(wire, desk_and_mobile, error):
+    call, _, mobile = desk_and_mobile(f"error-{error}", error)
+    time.sleep(1.4)
+    wire.again(mobile).register()
+    call.wait_status(200)
 
 
 @pytest.mark.alone
@@ -167,7 +175,7 @@ def test_serial_forking_to_the_last_that_declines(server, wire, simulator):
     user = "serial-busy"
     for q in ("1.0", "0.5"):
         phone = wire.phone(server, user)
-        phone.answers["INVITE"] = (486,)
+        phone.answers["INVITE"] = (180, 486)
         phone.register(600, phone.contact + f";q={q}")
     mobile = wire.phone(server, user, "udp", rfc8599_fcm())
     mobile.register()
@@ -264,7 +272,7 @@ def test_asked_to_voicemail_that_answers_ends_the_ringing(server, wire, simulato
 def test_asked_to_a_phone_that_declines_leaves_the_call_to_voicemail(server, wire, voicemail, at_voicemail):
     call, mobile, invite = at_voicemail("declines-late", 10)
     late = wire.again(mobile)
-    late.answers["INVITE"] = (486,)
+    late.answers["INVITE"] = (180, 486)
     late.register()
     late.wait_request("ACK")
     time.sleep(0.3)
@@ -299,7 +307,7 @@ def test_asked_to_and_hung_up(server, wire, simulator, voicemail, at_voicemail):
 
 def test_asked_to_after_a_decline_too(server, wire, voicemail, desk_and_mobile):
     voicemail.answers["INVITE"] = (183,)
-    call, desk, mobile = desk_and_mobile("declined-then", 486, headers=(to(voicemail), "X-Keep: 10"))
+    call, desk, mobile = desk_and_mobile("declined-then", 180, 486, headers=(to(voicemail), "X-Keep: 10"))
     voicemail.wait_request("INVITE")
     late = wire.again(mobile)
     late.register()
@@ -311,7 +319,7 @@ def test_asked_to_after_a_decline_too(server, wire, voicemail, desk_and_mobile):
 def test_asked_to_of_a_call_that_is_not_held_it_does_nothing(server, wire, voicemail):
     """A desk phone alone: no phone of the user can be pushed."""
     desk = wire.phone(server, "desk-only")
-    desk.answers["INVITE"] = (486,)
+    desk.answers["INVITE"] = (180, 486)
     desk.register()
     call = wire.call(server, "desk-only", to(voicemail), "X-Keep: 10")
     call.wait_status(200)

@@ -32,7 +32,7 @@ def test_the_phone_that_wakes_declines(server, wire, asleep, simulator):
 def test_a_desk_phone_is_busy_and_nobody_wakes(server, wire, asleep):
     asleep("busy")
     desk = wire.phone(server, "busy")
-    desk.answers["INVITE"] = (486,)
+    desk.answers["INVITE"] = (180, 486)
     desk.register()
     assert wire.call(server, "busy").wait_final().status == 486
 
@@ -50,6 +50,6 @@ def test_the_caller_hangs_up_while_it_rings(server, wire):
 def test_a_failure_route_that_goes_on_to_voicemail(server, wire, asleep):
     asleep("recorded")
     box = wire.phone(server, "voicemail")
-    box.answers["INVITE"] = (486,)
+    box.answers["INVITE"] = (180, 486)
     call = wire.call(server, "recorded", f"X-Voicemail: {box.endpoint.port}")
     assert call.wait_final().status == 486

@@ -115,10 +115,24 @@ extension CallMachine {
         devices[index].answer = .declined
         dropPush(index, &verbs)
         guard !devices[index].isTooLate(leg, status, now) else { return }
-        // `Dial()` calls by itself where a phone says that it is (RFC 3261, 21.3).
-        let isFollowed = host == .dialplan && isFromPhone && (300..<400).contains(status)
-        if lastDecline != .forwarded { lastDecline = isFollowed ? .forwarded : isFromPhone ? .byPhone : .leftRinging }
+        if lastDecline != .forwarded {
+            lastDecline = decline(index, hasRung: leg.heard == .alerting, status, isFromPhone) ?? lastDecline
+        }
         if status >= 600 { close(as: .failed(status)) }
+    }
+
+    /// What the answer of one phone says about its user. 486 is a no if the phone rang, or a push made it show the call.
+    /// Otherwise that phone alone cannot take the request: it is engaged, is the caller's own, or lacks the number or the
+    /// codec (404, 480, 482, 488, 500 …).
+    private func decline(_ index: Int, hasRung: Bool, _ status: Int, _ isFromPhone: Bool) -> Decline? {
+        guard isFromPhone else { return .leftRinging }
+        return switch status {
+        // `Dial()` calls by itself where a phone says that it is (RFC 3261, 21.3).
+        case ..<400: host == .dialplan ? .forwarded : .byPhone
+        case 408 where hasRung, 480 where hasRung: .leftRinging
+        case 486 where hasRung || devices[index].wasPushed, 600...: .byPhone
+        default: nil
+        }
     }
 
     /// One of two legs is over, and the device may take the request over the other.

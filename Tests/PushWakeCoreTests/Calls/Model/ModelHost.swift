@@ -225,10 +225,17 @@ struct ModelHost {
                 devices[index].hasDeclined = true
             } else if isDecline {
                 devices[index].hasDeclined = true
-                let isFollowed = host == .dialplan && isFromPhone && (300..<400).contains(status)
-                hasForwarded = hasForwarded || isFollowed
-                declinePause = .some(
-                    hasForwarded ? nil : isFromPhone ? policy.declineWaits : policy.noAnswerWaits)
+                let hasRung = devices[index].heard == .alerting
+                let isNo =
+                    (300..<400).contains(status) || status >= 600
+                    || status == 486 && (hasRung || devices[index].wasAccepted)
+                hasForwarded = hasForwarded || host == .dialplan && isFromPhone && (300..<400).contains(status)
+                if !isFromPhone || hasRung && [408, 480].contains(status) {
+                    declinePause = .some(policy.noAnswerWaits)
+                } else if isNo {
+                    declinePause = .some(policy.declineWaits)
+                }
+                if hasForwarded { declinePause = .some(nil) }
                 if status >= 600 { isClosed = true }
             }
             devices[index].leg = nil
