@@ -51,22 +51,24 @@ public enum CallEnd: Equatable, Sendable {
 }
 
 extension CallEnd {
-    /// How a call ended for phones that did not take it, as a CANCEL's Reason header says (RFC 3326): `SIP;cause=200` where
-    /// another phone answered, `SIP;cause=600` where another one declined for all. Else the caller hung up; reasons of
-    /// other protocols say nothing.
+    /// How a call ended for phones that did not take it, as a CANCEL's Reason headers say, joined by commas, folded or not
+    /// (RFC 3326): `SIP;cause=200` where another phone answered, `SIP;cause=600` where another one declined for all. Where
+    /// SIP's own is missing, `Q.850;cause=26` (non-selected user clearing) says that another phone answered. Otherwise the
+    /// caller hung up.
     public init(cancelReason: String) {
         self = .cancelled
-        for value in Self.withoutQuotedTexts(cancelReason.lowercased()).split(separator: ",") {
-            let parts = value.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
+        for value in Self.bare(cancelReason.lowercased()).split(separator: ",") {
+            let parts = value.split(separator: ";")
+            if parts.first == "q.850", parts.contains("cause=26") { self = .completedElsewhere }
             guard parts.first == "sip" else { continue }
-            if parts.contains("cause=200") { self = .completedElsewhere }
-            if parts.contains("cause=600") || parts.contains("cause=603") { self = .failed(603) }
+            let isDeclined = parts.contains("cause=600") || parts.contains("cause=603")
+            self = isDeclined ? .failed(603) : parts.contains("cause=200") ? .completedElsewhere : .cancelled
             return
         }
     }
 
-    /// A text in quotes may hold commas, semicolons and whole other reasons.
-    private static func withoutQuotedTexts(_ reason: String) -> String {
+    /// Without blanks, and without texts in quotes, which may hold commas, semicolons and whole other reasons.
+    private static func bare(_ reason: String) -> String {
         var kept = ""
         var isQuoted = false
         var isEscaped = false
@@ -76,7 +78,7 @@ extension CallEnd {
                 isEscaped = !isEscaped && character == "\\"
             } else if character == "\"" {
                 isQuoted = true
-            } else {
+            } else if character > " " {
                 kept.unicodeScalars.append(character)
             }
         }

@@ -130,6 +130,7 @@ public struct RequestReader: ~Copyable {
     private var contentLength = Int.max
     /// Content-Encoding; empty when there is none.
     private var codings = ""
+    private var reasons = ""
     private var isWithheld = false
     /// From as it came, where phones get another one.
     private var ownURI: String?
@@ -189,7 +190,9 @@ public struct RequestReader: ~Copyable {
     private mutating func read(_ body: Span<UInt8>) {
         switch request.method {
         case "MESSAGE": readMessage(body.part(0..<Self.longestText))
-        case "INVITE": request.offersVideo = Self.offersVideo(body.part(0..<Self.longestText))
+        case "INVITE":
+            request.offersVideo = SessionOffer.hasVideo(
+                body.part(0..<Self.longestText), contentType: request.contentType)
         case "NOTIFY" where request.eventPackage == RequestPolicy.mailboxPackage:
             readSummary(body.part(0..<Self.longestSummary))
         default: break
@@ -203,6 +206,7 @@ public struct RequestReader: ~Copyable {
             uri: request.fromURI, displayName: request.fromDisplay, isWithheld: isWithheld)
         (request.fromURI, request.fromDisplay) = (shown.uri, shown.displayName)
         if !shown.uri.isSameBytes(as: own) { request.callerKey = own }
+        if !reasons.isEmpty { request.end = CallEnd(cancelReason: reasons) }
         return request
     }
 }
@@ -228,9 +232,8 @@ extension RequestReader {
         case .messageType: request.isForChatService = value.equalsIgnoringCase("chat-service")
         case .replaces: request.replacesCall = true
         case .require: if Self.list(value, has: "100rel") { request.requiresReliableAnswers = true }
-        case .reason:
-            // Several headers are one list (RFC 3261, 7.3.1), and only one of its values is SIP's (RFC 3326).
-            if request.end == nil || request.end == .cancelled { request.end = CallEnd(cancelReason: value.text()) }
+        // Several are one list (RFC 3261, 7.3.1), and only one of its values is SIP's (RFC 3326).
+        case .reason: reasons += (reasons.isEmpty ? "" : ",") + value.text()
         case .route: if request.purr.isEmpty { request.purr = Self.purr(inRoute: value) }
         }
     }
@@ -239,19 +242,6 @@ extension RequestReader {
         let content = MessageContent(body, contentType: request.contentType)
         request.contentType = content.type
         request.text = content.text(in: body)
-    }
-
-    /// Whether a session description, or one in a body of several parts, has video that is not switched off (port 0,
-    /// RFC 3264, 5.1): `m=video 4000 RTP/AVP 96`.
-    private static func offersVideo(_ body: Span<UInt8>) -> Bool {
-        var lines = Cursor(body)
-        while !lines.isAtEnd {
-            let line = body.part(lines.skip(to: ASCII.lineFeed))
-            lines.advance()
-            guard line.count > 8, line.part(0..<8).equals("m=video ") else { continue }
-            if line[8] != UInt8(ascii: "0") { return true }
-        }
-        return false
     }
 
     /// The lines of a message summary look like headers (RFC 3842, 5).

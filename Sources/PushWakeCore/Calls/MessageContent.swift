@@ -143,7 +143,7 @@ struct MessagePart {
 }
 
 /// Walks the parts of a body between its delimiter lines (RFC 2046, 5.1.1).
-private struct PartCursor: ~Escapable {
+struct PartCursor: ~Escapable {
     private let bytes: Span<UInt8>
     private var lines: Lines
     private let delimiter: String

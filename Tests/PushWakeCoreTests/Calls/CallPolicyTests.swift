@@ -55,6 +55,16 @@ import Testing
         #expect(end.name == name)
         #expect(end.reasonHeader == reason)
     }
+
+    @Test(arguments: [
+        ("SIP\r\n ;cause=200", CallEnd.completedElsewhere), ("SIP;\r\n\tcause=200", .completedElsewhere),
+        ("SIP\n ; cause\r\n = 200", .completedElsewhere), ("Q.850;\r\n cause=16,\r\n SIP ;cause=600", .failed(603)),
+        ("Q.850;cause=26", .completedElsewhere), ("Q.850;cause=16", .cancelled), ("Q.850;cause=26,SIP;cause=487", .cancelled),
+        ("", .cancelled), ("\r\n", .cancelled), ("Q.850;cause=26\"", .completedElsewhere),
+    ])
+    func `is read from the Reasons of a CANCEL, folded or not`(reason: String, end: CallEnd) {
+        #expect(CallEnd(cancelReason: reason) == end)
+    }
 }
 
 @Suite struct `The devices of a request` {

@@ -216,11 +216,28 @@ private func read(_ method: String, _ headers: [(String, String)] = [], uri: Str
             ("m=audio 4000 RTP/AVP 0\r\n", false),
             // Switched off.
             ("m=video 0 RTP/AVP 96\r\n", false), ("m=video ", false), ("", false), ("a=m=video 4002", false),
-            ("--x\nContent-Type: application/sdp\n\nm=video 9 UDP/TLS/RTP/SAVPF 96\n--x--", true),
         ] as [(String, Bool)])
     func `knows an INVITE that offers video`(body: String, offersVideo: Bool) {
         #expect(read("INVITE", body: body).offersVideo == offersVideo)
+        #expect(read("INVITE", [("c", "application/SDP ;x=y")], body: body).offersVideo == offersVideo)
+        #expect(!read("INVITE", [("c", "text/plain")], body: body).offersVideo)
         #expect(!read("MESSAGE", body: body).offersVideo)
+    }
+
+    @Test(
+        arguments: [
+            ("--x\nContent-Type: application/sdp\n\nm=video 9 UDP/TLS/RTP/SAVPF 96\n--x--", true),
+            ("--x\r\nc: a/b\r\n\r\n--x\r\nContent-Type: application/sdp\r\n\r\nm=video 9 RTP/AVP 96\r\n--x--\r\n", true),
+            ("--x\nContent-Type: application/sdp\n\nm=audio 9 RTP/AVP 0\n--x\n\nm=video 9 RTP/AVP 96\n--x--", false),
+            ("--x\nContent-Type: text/plain\n\nm=video 9 RTP/AVP 96\n--x--", false), ("m=video 9 RTP/AVP 96", false),
+            (
+                "--x\nContent-Type: multipart/related;boundary=\"y z\"\n\n--y z\nContent-Type: application/sdp\n\nm=video 9 RTP/AVP 96\n--y z--\n--x--",
+                true
+            ),
+        ] as [(String, Bool)])
+    func `looks for it in session descriptions alone`(body: String, offersVideo: Bool) {
+        #expect(read("INVITE", [("Content-Type", "multipart/mixed;boundary=x")], body: body).offersVideo == offersVideo)
+        #expect(!read("INVITE", [("Content-Type", "multipart/mixed")], body: body).offersVideo)
     }
 
     @Test(
