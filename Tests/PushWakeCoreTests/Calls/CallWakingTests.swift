@@ -333,6 +333,13 @@ import Testing
 
     // MARK: push_repeat
 
+    @Test func `is not pushed again for a message, which its user would read twice`() {
+        let message = HeldCall(.asleep("a"), event: .chat) { $0.pushRepeat = 10_000 }
+        #expect(message.start() == "push 0 chat, hold")
+        #expect(message.accept() == "")
+        #expect(message.wait(40_000) == "give up 480")
+    }
+
     @Test func `with repeated pushes while the phone stays away`() {
         let call = HeldCall(.asleep("a")) { $0.pushRepeat = 10_000 }
         #expect(call.start() == "push 0 call, hold")

@@ -7,7 +7,7 @@ extension CallMachine {
         guard devices.indices.contains(index), let attempt = devices[index].push.attempt else { return [] }
         let isFirst = attempt != .again
         if isAccepted || !isFirst {
-            let isRepeated = isAccepted && devices[index].sent.count <= policy.pushRepeats
+            let isRepeated = isCall && isAccepted && devices[index].sent.count <= policy.pushRepeats
             devices[index].push = .accepted(repeatAt: isRepeated ? policy.pushRepeat.map { now + $0 } : nil)
         } else {
             devices[index].push = if case .dropped = devices[index].push { .none } else { .failed }
