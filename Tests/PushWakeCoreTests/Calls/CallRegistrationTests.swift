@@ -222,6 +222,21 @@ import Testing
         return call
     }
 
+    @Test func `over ten connections in two seconds is not rung where it was before`() {
+        let call = HeldCall(CallDevice(tokens: ["t"], canBePushed: true))
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        for number in 1...9 {
+            _ = call.register(CallRegistration(tokens: ["t"], contact: .tcp("a\(number)", flow: "\(number)")))
+            _ = call.wait(100)
+        }
+        #expect(call.wait(1000) == "ring 7 a9, close 5")
+        #expect(!call.fail(503, leg: 7).contains("ring"))
+        #expect(!call.fail(503, leg: 6).contains("ring"))
+        let last = CallRegistration(tokens: ["t"], contact: .tcp("a10", flow: "10"))
+        #expect(call.register(last) + call.wait(2000) == "ring 8 a10, give up 480")
+    }
+
     @Test func `from new addresses all the time gets its legs more and more slowly, where it is then`() {
         let call = restless()
         for address in 7...99 { #expect(call.register("a", at: .udp("a\(address)", flow: "\(address)")) == "") }

@@ -137,6 +137,7 @@ extension CallMachine {
             devices[index].facts.tokens.append(token)
         }
         if !registration.instance.isEmpty { devices[index].facts.instance = registration.instance }
+        devices[index].supersede(by: registration.contact)
         // No two devices share a contact: it belongs to whoever registered it last.
         for other in devices.indices { devices[other].facts.contacts.removeAll { $0.key == registration.contact.key } }
         devices[index].facts.contacts.insert(registration.contact, at: 0)

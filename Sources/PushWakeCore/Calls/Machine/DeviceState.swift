@@ -146,6 +146,12 @@ struct DeviceState {
         if sent.afterLeg == ended.number, rest.number < ended.number { sent.afterLeg = rest.number }
     }
 
+    /// It registers: where it was before it is no longer, unless it has several flows (RFC 5626), or had this contact already.
+    mutating func supersede(by contact: CallContact) {
+        guard !facts.contacts.contains(where: { $0.key == contact.key }) else { return }
+        for old in facts.contacts where !old.isBeside(contact) { failedKeys.append(old.key) }
+    }
+
     /// Another device has turned out to be this one: its contacts and its legs are this one's.
     mutating func takeOver(_ other: DeviceState) {
         facts.instance = other.facts.instance
