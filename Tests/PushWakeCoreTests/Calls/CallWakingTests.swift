@@ -137,8 +137,16 @@ import Testing
         let rung = HeldCall(.asleep("a", .udp("a1")))
         #expect(rung.start() == "push 0 call, hold")
         #expect(rung.retry() == "ring 1 a1")
-        #expect(rung.lose() == "", "its known contact may answer")
-        #expect(rung.hear(180, leg: 1) == "drop 0, give up 480")
+        #expect(rung.lose() == "give up 480", "its known contact may answer")
+        #expect(rung.hear(180, leg: 1) == "drop 0")
+
+        let silent = HeldCall(.asleep("a", .udp("a1")))
+        #expect(silent.start() == "push 0 call, hold")
+        #expect(silent.retry() == "ring 1 a1")
+        #expect(silent.wait(500) == "")
+        #expect(silent.lose() == "give up 480")
+        #expect(silent.wait(4499) == "")
+        #expect(silent.wait(1) == "close 1, drop 0, give up 480")
     }
 
     @Test func `a silent phone at once when silent_after is 0`() {

@@ -16,6 +16,7 @@ extension CallMachine {
         if let end {
             if isFirst { tellEnd(end, index, now, &verbs) }
         } else if isAccepted {
+            if attempt == .unreachable { decide(now, &verbs) }
             tellCaller(&verbs)
         } else if isFirst, !isClosed {
             pushFailed(index, now, &verbs)

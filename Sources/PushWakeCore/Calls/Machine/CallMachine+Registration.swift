@@ -194,7 +194,9 @@ extension CallMachine {
     private mutating func resend(_ index: Int, _ leg: CallLeg, _ now: Int64, _ verbs: inout [CallVerb]) {
         guard leg.heard == .nothing, devices[index].contact(of: leg).reach == .datagram else { return }
         // Where no push brings it, it has as long to answer as it had for the first one.
-        if devices[index].cannotBePushed, devices[index].leg?.sentAt != nil { devices[index].legs?.first.sentAt = now }
+        if case .failed = devices[index].push, devices[index].leg?.sentAt != nil {
+            devices[index].legs?.first.sentAt = now
+        }
         verbs.append(.resend(leg: leg.number))
         verbs.append(.note(.resent(device: index, leg: leg.number)))
     }

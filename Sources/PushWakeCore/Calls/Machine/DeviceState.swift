@@ -176,8 +176,10 @@ extension DeviceState {
     /// A provider has taken a push for the request.
     var wasPushed: Bool { if case .accepted = push { true } else { push.attempt == .again } }
 
-    /// No provider has taken its push, and it is not sent again.
-    var cannotBePushed: Bool { if case .failed = push { true } else { false } }
+    /// No provider has taken its push: it is not sent again, or no connection to the provider can be had.
+    var cannotBePushed: Bool {
+        if case .failed = push { true } else { push.attempt == .unreachable }
+    }
 
     private var mayBeWoken: Bool { if case .gone = binding { false } else { push.mayArrive } }
 
@@ -188,7 +190,8 @@ extension DeviceState {
         }
         guard isOpen, leg.heard == .nothing else { return .leg }
         // Whether it is still connected there, its node will say.
-        return rungContacts[leg.place].isElsewhere || leg.number == sent.afterLeg && mayBeWoken ? .push : .leg
+        return rungContacts[leg.place].isElsewhere || leg.number == sent.afterLeg && mayBeWoken && !cannotBePushed
+            ? .push : .leg
     }
 
     /// A push may still bring it.

@@ -46,12 +46,14 @@ struct ModelHost {
 
         var isAwaited: Bool {
             if hasAnswered || hasDeclined || push == .none || push == .failed { return false }
-            return leg == nil || heard == .nothing && leg == legAtPush
+            return leg == nil || heard == .nothing && leg == legAtPush && !cannotBePushed
         }
         var hasLiveLeg: Bool { leg != nil && !isAwaited }
         /// Its provider is out of reach, and it has no leg.
         var isUnlikelyToWake: Bool { isUnreachable && (push == .underway || push == .dropped) && leg == nil }
         var isUnreachable = false
+        /// No provider takes its push.
+        var cannotBePushed: Bool { push == .failed || (push == .underway || push == .dropped) && isUnreachable }
 
         func has(leg number: Int) -> Bool { leg == number || other?.number == number }
 
@@ -70,7 +72,7 @@ struct ModelHost {
         /// It has said nothing to what it was sent for five seconds; nobody stands before it. It came for its push, or no
         /// provider took that.
         func isLost(_ now: Int64) -> Bool {
-            (wasAccepted && leg != legAtPush || push == .failed) && !hasAnswered && !hasDeclined && isSent
+            (wasAccepted && leg != legAtPush || cannotBePushed) && !hasAnswered && !hasDeclined && isSent
                 && heard == .nothing && contact.first != ModelHost.proxied && now - since >= 5000
         }
 
@@ -387,7 +389,7 @@ struct ModelHost {
     private func areLost(_ now: Int64) -> Bool {
         !isElsewhere && !isClosed && !isHeld
             && devices.allSatisfy {
-                $0.leg == nil || $0.isLost(now) && ($0.push == .failed && isCall || host == .proxy && now >= endsAt)
+                $0.leg == nil || $0.isLost(now) && ($0.cannotBePushed && isCall || host == .proxy && now >= endsAt)
             }
     }
 
