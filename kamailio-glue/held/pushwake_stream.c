@@ -108,11 +108,49 @@ static int has_come_back(const tm_ua_client_t *branch, unsigned int run, const p
 	return last != NULL && pw_contact_connection(last, over);
 }
 
-static void send_where_it_is(tm_ua_client_t *branch, struct receive_info *over)
+/* Where datagrams to a contact go; 0: another way. */
+static int datagram_place(pw_contact_t *c, union sockaddr_union *to)
+{
+	char flow[PW_FLOW_SIZE];
+	str target = c->path.len > 0 ? c->path : pw_contact_target(c, flow);
+	struct ip_addr *ip;
+	sip_uri_t uri;
+
+	if(target.len == 0) {
+		target = c->uri;
+	}
+	return c->path.len == 0 && parse_uri(target.s, target.len, &uri) == 0
+		   && (uri.proto == PROTO_NONE || uri.proto == PROTO_UDP) && (ip = str2ipx(&uri.host)) != NULL
+		   && init_su(to, ip, uri.port_no != 0 ? uri.port_no : SIP_PORT) == 0;
+}
+
+/* The run of an app that was sent a datagram has registered from another address last, which is `out`. */
+static int has_moved(const tm_ua_client_t *branch, unsigned int run, pw_contacts_t *contacts, union sockaddr_union *out)
+{
+	const union sockaddr_union *sent = &branch->request.dst.to;
+	union sockaddr_union to;
+	int64_t newest = -1, order;
+	int i;
+
+	for(i = 0; i < contacts->n; i++) {
+		pw_contact_t *c = &contacts->v[i];
+
+		if((run == 0 ? STR_EQ(c->ruid, branch->ruid) : run == pw_run_of(c)) && datagram_place(c, &to)
+				&& to.s.sa_family == sent->s.sa_family) {
+			order = (int64_t)c->cseq * 2 + su_cmp(&to, sent);
+			if(order > newest) {
+				newest = order;
+				*out = to;
+			}
+		}
+	}
+	return newest >= 0 && !su_cmp(out, sent);
+}
+
+static void send_where_it_is(tm_ua_client_t *branch)
 {
 	struct retr_buf *cancel = &branch->local_cancel;
 
-	init_dst_from_rcv(&branch->request.dst, over);
 	if(cancel->buffer != NULL && cancel->buffer != BUSY_BUFFER && cancel->buffer_len > 0) {
 		/* nobody has read it */
 		cancel->dst = branch->request.dst;
@@ -120,24 +158,32 @@ static void send_where_it_is(tm_ua_client_t *branch, struct receive_info *over)
 	}
 }
 
-/* A phone that changes its network while it rings goes on ringing, and may answer over its next connection (RFC 3261,
+/* A phone that changes its network while it rings goes on ringing, and may answer from its next address (RFC 3261,
  * 18.2.2). It would ring on when the call is over: tm sends a CANCEL where the INVITE went. */
 void pw_stream_follow(tm_cell_t *t, pw_hold_t *hold, int except)
 {
 	pw_contacts_t contacts = {NULL, -1};
+	union sockaddr_union to;
 	struct receive_info over;
+	struct dest_info *dst;
 	int b;
 
 	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
+		dst = &t->uac[b].request.dst;
 		if(b == except || b == hold->blind || t->uac[b].last_received < 100 || t->uac[b].last_received >= 200
-				|| !is_over_stream(&t->uac[b]) || is_connected(&t->uac[b]) || pw_leg_of(t, hold, b) == 0) {
+				|| (is_over_stream(&t->uac[b]) ? is_connected(&t->uac[b]) : dst->proto != PROTO_UDP)
+				|| pw_leg_of(t, hold, b) == 0) {
 			continue;
 		}
 		if(contacts.n < 0 && pw_contacts_get(&contacts, &hold->table, &hold->aor) < 0) {
 			return;
 		}
-		if(has_come_back(&t->uac[b], hold->runs[b], &contacts, &over)) {
-			send_where_it_is(&t->uac[b], &over);
+		if(dst->proto == PROTO_UDP && has_moved(&t->uac[b], hold->runs[b], &contacts, &to)) {
+			dst->to = to;
+			send_where_it_is(&t->uac[b]);
+		} else if(dst->proto != PROTO_UDP && has_come_back(&t->uac[b], hold->runs[b], &contacts, &over)) {
+			init_dst_from_rcv(dst, &over);
+			send_where_it_is(&t->uac[b]);
 		}
 	}
 	pw_contacts_free(&contacts);

@@ -152,7 +152,7 @@ def hears_the_end(before, moved):
     moved.wait_request("ACK")
 
 
-@pytest.mark.parametrize("transport", ["tcp", "tls"])
+@pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
 @pytest.mark.parametrize("is_back", [True, False], ids=["before", "after"])
 def test_a_phone_that_moved_while_it_rang_hears_the_end_where_it_is(server, wire, woken, transport, is_back):
     call, ringing = woken(f"cancel-moved-{transport}-{is_back}", transport)
@@ -168,13 +168,14 @@ def test_a_phone_that_moved_while_it_rang_hears_the_end_where_it_is(server, wire
     server.wait_none_held()
 
 
+@pytest.mark.parametrize("transport", ["udp", "tcp"])
 @pytest.mark.parametrize("answer", [200, 603])
-def test_a_phone_that_moved_while_it_rang_hears_that_another_has_answered(server, wire, woken, answer):
-    user = f"cancel-moved-{answer}"
+def test_a_phone_that_moved_while_it_rang_hears_that_another_has_answered(server, wire, woken, answer, transport):
+    user = f"cancel-moved-{answer}-{transport}"
     desk = wire.phone(server, user)
     desk.answers["INVITE"] = (100,)
     desk.register()
-    call, ringing = woken(user, "tcp")
+    call, ringing = woken(user, transport)
     moved = move(wire, ringing)
     desk.answer(desk.wait_request("INVITE"), answer)
     hears_the_end(ringing, moved)
