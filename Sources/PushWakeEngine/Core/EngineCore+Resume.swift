@@ -143,7 +143,7 @@ extension EngineCore {
         if ticket.isPending, isClaimed { request.pushes.turn = .perhapsOfAnother }
         calls.add(request)
         traces.note(request.trace, ticket.isPending ? .bindingsLate(ticket.age) : .resumed, now: now)
-        let devices = request.resumedDevices(ticket, bindings.isEmpty)
+        let devices = request.resumedDevices(ticket, bindings.isEmpty && !ticket.isPending)
         let early = earlyRegistrations.registrations(
             for: request, since: ticket.isPending ? request.beganAt : .min, now: now)
         for (registration, uri) in early where !uri.isEmpty { request.name(uri, registration.contact.key) }

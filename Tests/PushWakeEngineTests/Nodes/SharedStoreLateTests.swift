@@ -121,6 +121,31 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
         next.store.answer()
         #expect(next.bench.core.statistics.pushed == 1)
     }
+
+    @Test(arguments: [0, 180, 486]) func `does not ring a phone twice when the store stays away`(status: Int64) throws {
+        let contact = "sip:bob@10.0.0.1:5060;transport=tcp"
+        let (_, answer) = try heldHost(contact)
+        var ticket: [UInt8] = []
+        var reader = answer
+        while let field = reader.next() { if field.tag == .ticket { ticket = Array(reader.bytes[field.range]) } }
+        let next = try SharedStoreHost()
+        next.store.isAway = true
+        try next.say(.resume) { writer in
+            writer.put(.host, 7)
+            writer.put(.handle, 1)
+            writer.put(.ticket, ticket)
+            writer.put(.milliseconds, 6000)
+            writer.put(.lastLeg, 1)
+            writer.put(.contactURI, contact)
+            writer.put(.contactKey, "uloc-0")
+            writer.put(.leg, 1)
+            writer.put(.status, status)
+            writer.put(.contactReachable, 0)
+        }
+        next.store.answer()
+        #expect(next.bench.core.calls.live == 1)
+        #expect(next.verbSoon(ring) == nil)
+    }
 }
 
 @Suite struct `A store that is away` {
