@@ -208,7 +208,8 @@ typedef struct pushwake_contact {
     pushwake_str flow;      /* address and transport that its REGISTER came from; empty: not known */
     pushwake_str registration; /* Call-ID of its REGISTER */
     int behind_proxy;       /* 1: a proxy stands before the phone (Path) */
-    int leg_status;         /* for pushwake_resume(): the last status that came for `leg`; 0: none */
+    int leg_status;         /* for pushwake_resume(): the last status that came for `leg`; 0: none. From 300 on it is what
+                             * the phone, or a proxy before it, has answered for good */
     pushwake_str path;      /* the Path it registered with (RFC 3327), or empty */
     int64_t expires;        /* for pushwake_register(): seconds that the registrar granted it; 0: not known, as in
                              * granted_expires; -1: it does not expire */

@@ -40,7 +40,7 @@ struct pushwake__leg {
 	/*! By which it went until the engine had another for it; 0: it has had one. */
 	int first_number;
 	enum pushwake__leg_state state;
-	/*! The highest provisional answer so far. */
+	/*! The highest provisional answer so far, or its phone's final one. */
 	int heard;
 	/*! The leg that it takes the place of once it is handed over; 0: none. */
 	int replaces;

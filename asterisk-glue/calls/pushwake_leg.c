@@ -78,7 +78,8 @@ int pushwake__leg_adopt(struct pushwake__call *call, int number, const char *uri
 	for (index = 0; number > 0 && !is_found && index < AST_VECTOR_SIZE(&call->legs); index++) {
 		struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index);
 
-		is_found = leg->number >= FIRST_UNHEARD && leg->state != PUSHWAKE__LEG_OVER && !strcmp(leg->contact.uri, uri);
+		is_found = leg->number >= FIRST_UNHEARD && (leg->state != PUSHWAKE__LEG_OVER || leg->heard >= 300)
+				&& !strcmp(leg->contact.uri, uri);
 		if (is_found) {
 			leg->first_number = leg->number;
 			leg->number = number;
@@ -94,6 +95,19 @@ int pushwake__leg_adopt(struct pushwake__call *call, int number, const char *uri
 		pushwake_progressed(pushwake__client(), call->handle, number, heard, 1);
 	}
 	return is_found;
+}
+
+/*! What the phone of a leg has said last; 0: nothing. */
+static int heard_of(struct pushwake__call *call, int number)
+{
+	struct pushwake__leg *leg;
+	int heard;
+
+	ao2_lock(call);
+	leg = find(call, number);
+	heard = leg ? leg->heard : 0;
+	ao2_unlock(call);
+	return heard;
 }
 
 void pushwake__leg_refuse(struct pushwake__call *call, int number)
@@ -118,6 +132,9 @@ void pushwake__leg_queue(struct pushwake__call *call, int number, const struct p
 		pushwake__call_alert(call);
 	} else if (added < 0) {
 		pushwake__leg_refuse(call, number);
+	} else {
+		/* It joined while no engine answered, which does not know what its phone has said. */
+		report(call, number, heard_of(call, number), 1);
 	}
 }
 
@@ -358,6 +375,7 @@ void pushwake__leg_responded(struct pushwake__call *call, int number, int status
 		if (status >= 200) {
 			known_as = leg->number;
 			leg->state = PUSHWAKE__LEG_OVER;
+			leg->heard = status;
 			/* RFC 3261, 16.7: a 6xx speaks for the user. Where a 3xx leads to, Dial() calls. */
 			call->answer = status >= 400 && (call->answer < 600 || status >= 600) ? status : call->answer;
 		} else if (status == 100 ? !leg->heard : leg->heard <= 100) {

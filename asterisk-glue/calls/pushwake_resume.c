@@ -12,7 +12,7 @@
 
 #include "pushwake_call.h"
 
-/*! The leg that is out to this contact. The call is locked. */
+/*! The leg that is out to this contact, or else that its phone has answered. The call is locked. */
 static void find_leg(pushwake_contact *asked, struct pushwake__call *call, const char *uri)
 {
 	size_t index;
@@ -20,9 +20,12 @@ static void find_leg(pushwake_contact *asked, struct pushwake__call *call, const
 	for (index = AST_VECTOR_SIZE(&call->legs); index > 0; index--) {
 		const struct pushwake__leg *leg = AST_VECTOR_GET_ADDR(&call->legs, index - 1);
 
-		if (leg->state != PUSHWAKE__LEG_OVER && !strcmp(leg->contact.uri, uri)) {
-			asked->leg = leg->number;
-			asked->leg_status = leg->heard;
+		if (strcmp(leg->contact.uri, uri) || (leg->state == PUSHWAKE__LEG_OVER && (leg->heard < 300 || asked->leg))) {
+			continue;
+		}
+		asked->leg = leg->number;
+		asked->leg_status = leg->heard;
+		if (leg->state != PUSHWAKE__LEG_OVER) {
 			return;
 		}
 	}

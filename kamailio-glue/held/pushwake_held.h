@@ -72,6 +72,7 @@ typedef struct pw_hold {
 	unsigned int places[PW_MAX_BRANCHES]; /* where it was sent: pw_place_of(); 0: not known */
 	unsigned int runs[PW_MAX_BRANCHES];   /* of which app: pw_run_of(); 0: not known */
 	int64_t sent_ms[PW_MAX_BRANCHES];     /* when a phone that has registered was sent it; 0: it was not */
+	unsigned int joined;         /* branches of phones that came while no engine answered, which knows nothing of them yet */
 	unsigned int closed;         /* branches that a later leg of their device replaced */
 	unsigned int reported_trying;   /* branches of which 100, more than 100, a failure was reported */
 	unsigned int reported_ringing;

@@ -193,15 +193,23 @@ static void forget_failed(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *con
 	}
 }
 
-/* Our open branch that was sent to this very place, -1 for none: save() is done before the engine hears of a REGISTER, so
- * that a leg to the contact that it knew may have gone to where the phone is now. */
+int pw_leg_is_answered(const tm_cell_t *t, int branch)
+{
+	const tm_ua_client_t *uac = &t->uac[branch];
+
+	return uac->last_received >= 300 && uac->reply != NULL && uac->reply != FAKED_REPLY;
+}
+
+/* Our branch that was sent to this very place and is open, or was answered there while no engine was; -1 for none: save() is
+ * done before the engine hears of a REGISTER, so that a leg to the contact that it knew may have gone to where the phone is
+ * now. */
 static int branch_at(tm_cell_t *t, pw_hold_t *hold, unsigned int place)
 {
 	int b;
 
 	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
-		if(place != 0 && hold->places[b] == place && !(hold->closed & (1u << b)) && t->uac[b].last_received < 200
-				&& pw_leg_of(t, hold, b) > 0) {
+		if(place != 0 && hold->places[b] == place && !(hold->closed & (1u << b)) && pw_leg_of(t, hold, b) > 0
+				&& (t->uac[b].last_received < 200 || ((hold->joined & (1u << b)) && pw_leg_is_answered(t, b)))) {
 			return b;
 		}
 	}
@@ -333,6 +341,16 @@ int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, in
 		return 1;
 	}
 	there = branch_at(t, hold, place);
+	if(there >= 0 && (hold->joined & (1u << there))) {
+		/* the engine hears of it now */
+		hold->joined &= ~(1u << there);
+		pw_leg_end(t, hold, replaces == hold->legs[there] ? 0 : replaces);
+		hold->legs[there] = leg;
+		if(t->uac[there].last_received >= 100) {
+			pw_leg_report(hold, leg, t->uac[there].last_received, 1);
+		}
+		return 0;
+	}
 	if(there >= 0 && hold->legs[there] == replaces) {
 		hold->legs[there] = leg;
 		return 0;

@@ -21,6 +21,9 @@ int pw_is_locked(tm_cell_t *t);
 /* tm takes no more branches. */
 int pw_leg_is_last(const tm_cell_t *t);
 
+/* A branch has a final answer that came over the network. */
+int pw_leg_is_answered(const tm_cell_t *t, int branch);
+
 /* Whether legs may still be added. */
 int pw_leg_allowed(const tm_cell_t *t, const pw_hold_t *hold);
 

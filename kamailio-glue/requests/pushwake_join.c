@@ -5,8 +5,7 @@
  */
 #include "pushwake_watch.h"
 
-/* The leg of this device that may still be answered; 0: none. -1: one is out to this very contact, or was refused there as a
- * copy of another. */
+/* The leg of this device that may still be answered; 0: none. -1: one is out to this very contact, or was answered there. */
 static int leg_of_device(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *contact)
 {
 	unsigned int place = pw_place_of(contact);
@@ -14,7 +13,8 @@ static int leg_of_device(tm_cell_t *t, pw_hold_t *hold, const pw_contact_t *cont
 	int b, leg = 0;
 
 	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
-		if(t->uac[b].last_received == 482 && hold->places[b] == place) {
+		if((t->uac[b].last_received == 482 && hold->places[b] == place)
+				|| (pw_leg_is_answered(t, b) && STR_EQ(t->uac[b].ruid, contact->ruid))) {
 			return -1;
 		}
 		if(b == hold->blind || (hold->closed & (1u << b)) || t->uac[b].last_received >= 200) {
@@ -41,14 +41,16 @@ static int replaced_by(tm_cell_t *t, int old)
 
 static void add_legs(tm_cell_t *t, pw_hold_t *hold, pw_contacts_t *contacts)
 {
-	int i, old;
+	int i, old, before;
 
 	for(i = 0; i < contacts->n && pw_leg_allowed(t, hold) && (hold->joins_until == 0 || pw_now_ms() < hold->joins_until);
 			i++) {
 		old = leg_of_device(t, hold, &contacts->v[i]);
+		before = t->nr_of_outgoings;
 		if(old >= 0 && pw_contact_takes(&contacts->v[i], t->uas.request->REQ_METHOD)
 				&& pw_leg_add(t, hold, &contacts->v[i], hold->last_leg + 1, replaced_by(t, old)) == 0) {
 			update_stat(pw_count.joined, 1);
+			hold->joined |= t->nr_of_outgoings > before ? 1u << before : 0;
 			pw_stream_watch(t, hold);
 		}
 	}

@@ -7,7 +7,7 @@
 #include "core/mem/mem.h"
 #include "pushwake_requests.h"
 
-/* The leg that is out to this contact. When it went to where the phone was before, the engine hears that: it knows the
+/* The leg that is out to this contact, or that its phone has answered. When it went to where the phone was before, the engine hears that: it knows the
  * new address for another one when the phone registers there, or has already. */
 static void find_leg(pushwake_contact *asked, tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact)
 {
@@ -25,6 +25,12 @@ static void find_leg(pushwake_contact *asked, tm_cell_t *t, pw_hold_t *hold, pw_
 				asked->flow = pw_text(contact->flow);
 			}
 			return;
+		}
+	}
+	for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
+		if(!(hold->closed & (1u << b)) && pw_leg_is_answered(t, b) && STR_EQ(t->uac[b].ruid, contact->ruid)) {
+			asked->leg = pw_leg_of(t, hold, b);
+			asked->leg_status = t->uac[b].last_received;
 		}
 	}
 }
@@ -100,6 +106,7 @@ static int ask(tm_cell_t *t, pw_hold_t *hold)
 		request.contact_count = (size_t)count;
 		request.last_leg = hold->last_leg;
 		status = pushwake_resume(pw_client, &request);
+		hold->joined = status == PUSHWAKE_OK ? 0 : hold->joined;
 		free(asked);
 	}
 	pw_contacts_free(&contacts);

@@ -46,8 +46,14 @@ static int on_answered(tm_cell_t *t, pw_hold_t *hold, int branch)
 	return is_over;
 }
 
+/* Exactly one phone was pushed. */
+static int is_only_phone(const pw_hold_t *hold)
+{
+	return hold->pushed != 0 && (hold->pushed & (hold->pushed - 1)) == 0;
+}
+
 /* Serial forking: when the contacts that were tried have failed, failure_route is to try
- * the next ones although phones are still waited for. */
+ * the next ones although phones are still waited for. Without an engine the answer of the only phone counts at once. */
 static void on_failed(tm_cell_t *t, pw_hold_t *hold, int branch)
 {
 	int b;
@@ -59,6 +65,9 @@ static void on_failed(tm_cell_t *t, pw_hold_t *hold, int branch)
 	if(b == t->nr_of_outgoings && hold->held && pw_leg_reserved(t, hold)) {
 		pw_blind_close(t, hold);
 		hold->yields = 1;
+	} else if(b == t->nr_of_outgoings && hold->held && (hold->joined & (1u << branch)) && is_only_phone(hold)) {
+		pw_blind_close(t, hold);
+		hold->over = 1;
 	}
 	pw.reply_unlock(t);
 }

@@ -25,6 +25,8 @@ package struct WakeMessage: Equatable {
         package var leg = 0
         /// The last status that it answered.
         package var legStatus = 0
+        /// It has no final answer.
+        package var isLegOut: Bool { legStatus < 300 }
 
         package init(uri: String = "") { self.uri = uri }
 

@@ -296,7 +296,7 @@ extension HeldRequest {
             // Of two legs the one that was heard more of, or the newer one.
             let out = ticket.message.contacts.filter { contact in
                 contact.leg > 0 && device.contacts.contains { $0.key == contact.key }
-            }.max { ($0.legStatus, $0.leg) < ($1.legStatus, $1.leg) }
+            }.max { ($0.isLegOut ? $0.legStatus : -1, $0.leg) < ($1.isLegOut ? $1.legStatus : -1, $1.leg) }
             return CallMachine.ResumedDevice(
                 wasPushed: lost.remove(Self.fingerprint(of: device)) != nil, leg: out?.leg,
                 contact: out?.known.contact, status: out?.legStatus ?? 0)

@@ -44,6 +44,26 @@ import Testing
         #expect(call.startLate([1], heard: 180) == "give up 480")
     }
 
+    @Test func `does not push or ring a phone that has declined already`() {
+        let only = HeldCall(.asleep("a", .udp("a1")))
+        #expect(only.startLate([1], heard: 486) == "give up 480")
+        let first = HeldCall(.asleep("a", .udp("a1")), .asleep("b"))
+        #expect(first.startLate([1, nil], heard: 486) == "push 1 call")
+        #expect(first.register("a", at: .udp("a2", flow: "new")) == "")
+    }
+
+    @Test func `of an earlier engine is not brought again to a phone that has declined`() {
+        let only = HeldCall(.asleep("a", .udp("a1")))
+        #expect(only.resume([true], [1], heard: 486) == "give up 480")
+        #expect(only.register("a", at: .udp("a2", flow: "new")) == "")
+        let other = HeldCall(.asleep("a", .udp("a1")), .asleep("b"))
+        #expect(other.resume([true, true], [1, nil], heard: 486) == "")
+        #expect(other.deadline == 5000)
+        let error = HeldCall(.asleep("a", .udp("a1")), .asleep("b"))
+        #expect(error.resume([true, true], [1, nil], heard: 404) == "")
+        #expect(error.deadline == 40_000)
+    }
+
     @Test func `rings a phone that has registered meanwhile, and pushes the others`() {
         let call = HeldCall(.asleep("a", .lost("a1")), .asleep("b", .lost("b1")))
         let registration = CallRegistration(instance: "b", contact: .udp("b2"))

@@ -128,7 +128,7 @@ private struct CallSequence: ~Copyable {
                 CallMachine.ResumedDevice(
                     wasPushed: !isLate && host.devices[index].canBePushed && random.oneIn(2),
                     leg: hasLeg ? index + 1 : nil, contact: hasLeg ? Self.contact(index, 0, &random) : nil,
-                    status: random.pick([0, 0, 100, 180])))
+                    status: random.pick([0, 0, 100, 180, 404, 486])))
         }
         host.willResume(resumed, lastLeg: lastLeg, now: now)
         let early = random.oneIn(3) ? registration() : nil

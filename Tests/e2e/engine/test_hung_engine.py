@@ -2,6 +2,8 @@
 """The engine is stopped: what that costs the workers, and what becomes of the calls when it goes on."""
 
 import contextlib
+import os
+import signal
 import socket
 import subprocess
 import time
@@ -9,7 +11,7 @@ import time
 import pytest
 
 from peers.http_client import listen
-from phones import apns_token, rfc8599_apns
+from phones import apns_token, rfc8599_apns, rfc8599_fcm
 from servers import CONFIG, PUSHWAKE, stopped, wait_until
 from sip import invite, register
 
@@ -86,6 +88,63 @@ def test_an_engine_that_stays_silent_is_ended_and_the_next_one_pushes(make_kamai
     assert kamailio.engine_pid() not in (0, hung)
     assert invite(kamailio.port, phone.user) == 100
     phone.simulator.wait_push(phone.push.token)
+
+
+@pytest.fixture
+def pushed(make_server, wire, simulator):
+    """A call to phones that sleep and were pushed, of which its Kamailio knows."""
+    def make(*pushes):
+        server = make_server(wake_timeout=10)
+        phones = [wire.phone(server, "pushed", "udp", push()) for push in pushes]
+        for phone in phones:
+            phone.register()
+            phone.sleep()
+        call = wire.call(server, "pushed")
+        for phone in phones:
+            simulator.wait_event(phone.push.token, "call")
+        call.wait_status(110)
+        time.sleep(0.3)
+        return server, call, phones
+
+    return make
+
+
+def decline(wire, phone):
+    woken = wire.again(phone)
+    woken.answers["INVITE"] = (180, 486)
+    woken.register()
+    woken.wait_request("ACK")
+    return woken
+
+
+def test_the_only_phone_declines_while_the_engine_is_stopped(pushed, wire):
+    server, call, [phone] = pushed(rfc8599_apns)
+    with stopped(server.engine_pid()):
+        woken = decline(wire, phone)
+        assert call.wait_final(2).status == 486
+    server.wait_engine()
+    time.sleep(0.5)
+    assert len(woken.requests("INVITE")) == 1
+    server.wait_none_held()
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_phone_that_declined_while_the_engine_was_stopped_does_not_ring_again(pushed, wire, is_killed):
+    server, call, [first, second] = pushed(rfc8599_apns, rfc8599_fcm)
+    engine = server.engine_pid()
+    with stopped(engine):
+        woken = decline(wire, first)
+        time.sleep(0.3)
+        assert call.final is None
+        if is_killed:
+            os.kill(engine, signal.SIGKILL)
+    wait_until("an engine answers", lambda: not is_killed or server.engine_pid() not in (0, engine))
+    server.wait_engine()
+    time.sleep(0.5)
+    assert len(woken.requests("INVITE")) == 1
+    wire.again(second).register()
+    call.wait_status(200)
+    assert len(woken.requests("INVITE")) == 1
 
 
 def test_agi_waits_for_a_stopped_engine_no_longer_than_for_a_phone(make_engine, tmp_path, simulator):

@@ -116,7 +116,7 @@ extension CallMachine {
         dropPush(index, &verbs)
         guard !devices[index].isTooLate(leg, status, now) else { return }
         if lastDecline != .forwarded {
-            lastDecline = decline(index, hasRung: leg.heard == .alerting, status, isFromPhone) ?? lastDecline
+            lastDecline = decline(index, hasRung: leg.heard == .alerting, status, isFromPhone: isFromPhone) ?? lastDecline
         }
         if status >= 600 { close(as: .failed(status)) }
     }
@@ -124,7 +124,7 @@ extension CallMachine {
     /// What the answer of one phone says about its user. 486 is a no if the phone rang, or a push made it show the call.
     /// Otherwise that phone alone cannot take the request: it is engaged, is the caller's own, or lacks the number or the
     /// codec (404, 480, 482, 488, 500 …).
-    private func decline(_ index: Int, hasRung: Bool, _ status: Int, _ isFromPhone: Bool) -> Decline? {
+    func decline(_ index: Int, hasRung: Bool, _ status: Int, isFromPhone: Bool) -> Decline? {
         guard isFromPhone else { return .leftRinging }
         return switch status {
         // `Dial()` calls by itself where a phone says that it is (RFC 3261, 21.3).

@@ -5,7 +5,7 @@ extension CallMachine {
     public struct ResumedDevice: Equatable, Sendable {
         /// A provider had taken its push.
         public var wasPushed: Bool
-        /// The leg that is out to it, where, and the last status that it answered; 0 for none.
+        /// The leg that is out to it, where, and the last status that it answered; 0 for none. Above 300 the leg is over.
         public var leg: Int?
         public var contact: CallContact?
         public var status: Int
@@ -45,8 +45,8 @@ extension CallMachine {
     ) -> [CallVerb] {
         var verbs: [CallVerb] = []
         continueLegs(after: lastLeg)
-        for index in devices.indices where index < rung.count { devices[index].open(rung[index], now) }
-        var isThere = Set(devices.indices.filter { devices[$0].leg?.heard == .alerting })
+        for index in devices.indices where index < rung.count { takeUp(index, rung[index], now) }
+        var isThere = Set(devices.indices.filter { devices[$0].leg?.heard == .alerting || !devices[$0].isOpen })
         for registration in registrations {
             _ = join(registration, now, &verbs)
             if let device = index(of: registration) { isThere.insert(device) }
@@ -66,7 +66,7 @@ extension CallMachine {
         continueLegs(after: lastLeg)
         for index in devices.indices where index < resumed.count {
             if resumed[index].wasPushed { devices[index].push = .accepted(repeatAt: nil) }
-            guard devices[index].open(resumed[index], now) else { continue }
+            guard takeUp(index, resumed[index], now) else { continue }
             if resumed[index].wasPushed { devices[index].sent.afterLeg = devices[index].leg?.number ?? 0 }
             watch(index, now)
         }
@@ -74,7 +74,7 @@ extension CallMachine {
         for state in resumed.dropFirst(devices.count) where state.wasPushed { devices.append(.pushedUnknown) }
         for registration in registrations { _ = join(registration, now, &verbs) }
         for index in devices.indices where index < resumed.count && devices[index].legs == nil {
-            guard devices[index].facts.canBePushed, !devices[index].facts.isAwake, !resumed[index].wasPushed else {
+            guard devices[index].isOpen, devices[index].facts.canBePushed, !devices[index].facts.isAwake, !resumed[index].wasPushed else {
                 continue
             }
             push(index, now, &verbs)
@@ -82,15 +82,19 @@ extension CallMachine {
         decide(now, &verbs)
         return verbs
     }
-}
 
-extension DeviceState {
-    /// The leg that is out to it already; false when there is none.
+    /// The leg that is out to a device, or what its phone has answered; false when no leg is out.
     @discardableResult
-    fileprivate mutating func open(_ resumed: CallMachine.ResumedDevice, _ now: Int64) -> Bool {
+    private mutating func takeUp(_ index: Int, _ resumed: ResumedDevice, _ now: Int64) -> Bool {
         guard let number = resumed.leg, let contact = resumed.contact else { return false }
-        _ = open(leg: number, contact, now, isSent: true, besideOld: false)
-        legs?.first.heard = .init(status: resumed.status)
+        guard resumed.status < 300 else {
+            guard contact.speaksItself(resumed.status) else { return false }
+            devices[index].answer = .declined
+            lastDecline = decline(index, hasRung: false, resumed.status, isFromPhone: true) ?? lastDecline
+            return false
+        }
+        _ = devices[index].open(leg: number, contact, now, isSent: true, besideOld: false)
+        devices[index].legs?.first.heard = .init(status: resumed.status)
         return true
     }
 }

@@ -32,12 +32,22 @@ final class HeldCall {
 
     /// Its devices are known now; `legs` has the leg that is out to each, and `heard` the last answer of all of them.
     func startLate(_ legs: [Int?], heard: Int = 0, registrations: [CallRegistration] = []) -> String {
-        let rung = zip(devices, legs).map { device, leg in
-            CallMachine.ResumedDevice(
-                wasPushed: false, leg: leg, contact: leg == nil ? nil : device.contacts.first, status: heard)
-        }
         let last = legs.compactMap { $0 }.max() ?? 0
+        let rung = resumed(legs.map { _ in false }, legs, heard)
         return say(machine.startLate(rung, lastLeg: last, registrations: registrations, now: now))
+    }
+
+    /// Another engine has begun it: whom a push was sent to, and the rest as above.
+    func resume(_ pushed: [Bool], _ legs: [Int?], heard: Int = 0) -> String {
+        let last = legs.compactMap { $0 }.max() ?? 0
+        return say(machine.resume(resumed(pushed, legs, heard), lastLeg: last, now: now))
+    }
+
+    private func resumed(_ pushed: [Bool], _ legs: [Int?], _ heard: Int) -> [CallMachine.ResumedDevice] {
+        zip(devices, zip(pushed, legs)).map { device, known in
+            CallMachine.ResumedDevice(
+                wasPushed: known.0, leg: known.1, contact: known.1 == nil ? nil : device.contacts.first, status: heard)
+        }
     }
 
     /// The phone answers.

@@ -159,6 +159,10 @@ struct ModelHost {
             devices[index].heard =
                 device.leg == nil || device.status == 0 ? .nothing : device.status == 100 ? .trying : .alerting
             devices[index].legAtPush = device.wasPushed ? device.leg : nil
+            guard device.leg != nil, device.status >= 300 else { continue }
+            devices[index].first = nil
+            (devices[index].hasDeclined, devices[index].legAtPush) = (true, nil)
+            if device.status == 486, device.wasPushed { declinePause = .some(policy.declineWaits) }
         }
     }
 
