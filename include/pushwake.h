@@ -193,7 +193,8 @@ enum pushwake_reach {
     PUSHWAKE_REACH_DATAGRAM = 0, /* no connection is needed, or none is known */
     PUSHWAKE_REACH_OPEN     = 1, /* its connection is open */
     PUSHWAKE_REACH_CLOSED   = 2, /* its connection is gone; its address may accept a new one */
-    PUSHWAKE_REACH_LOST     = 3  /* its connection is gone, and only the phone can open another */
+    PUSHWAKE_REACH_LOST     = 3, /* its connection is gone, and only the phone can open another */
+    PUSHWAKE_REACH_REFUSES  = 4  /* its phone takes no such request (Allow): it is neither pushed nor rung */
 };
 
 /* One contact that the registrar has for the AoR. */

@@ -84,7 +84,7 @@ int pw_ask(pw_hold_plan_t *plan, pushwake_contact *asked, sip_msg_t *msg, str *t
 		request.text.len = msg->buf + msg->len - request.text.ptr;
 	}
 	request.contacts = asked;
-	request.contact_count = (size_t)known->n;
+	request.contact_count = (size_t)(known->n + known->refusing);
 	pw_hold_asks(aor, 1);
 	status = pushwake_wake(&result, pw_client, &request);
 	if(status < 0) {

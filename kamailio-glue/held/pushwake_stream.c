@@ -162,7 +162,7 @@ static void send_where_it_is(tm_ua_client_t *branch)
  * 18.2.2). It would ring on when the call is over: tm sends a CANCEL where the INVITE went. */
 void pw_stream_follow(tm_cell_t *t, pw_hold_t *hold, int except)
 {
-	pw_contacts_t contacts = {NULL, -1};
+	pw_contacts_t contacts = {.n = -1};
 	union sockaddr_union to;
 	struct receive_info over;
 	struct dest_info *dst;

@@ -130,7 +130,7 @@ int pw_contacts_get(pw_contacts_t *out, str *table, str *aor)
 	int found;
 
 	out->v = NULL;
-	out->n = 0;
+	out->n = out->refusing = 0;
 	if(pw.usrloc.get_udomain(table->s, &domain) < 0) {
 		LM_ERR("usrloc has no table [%.*s]\n", table->len, table->s);
 		return -1;
@@ -151,7 +151,7 @@ void pw_contacts_free(pw_contacts_t *list)
 {
 	free(list->v);
 	list->v = NULL;
-	list->n = 0;
+	list->n = list->refusing = 0;
 }
 
 pw_contact_t *pw_contact_find(pw_contacts_t *list, const str *ruid)
@@ -242,13 +242,17 @@ int pw_contact_takes(const pw_contact_t *c, unsigned int method)
 
 void pw_contacts_keep_method(pw_contacts_t *list, unsigned int method)
 {
+	pw_contact_t taking;
 	int i, n = 0;
 
 	for(i = 0; i < list->n; i++) {
 		if(pw_contact_takes(&list->v[i], method)) {
-			list->v[n++] = list->v[i];
+			taking = list->v[i];
+			list->v[i] = list->v[n];
+			list->v[n++] = taking;
 		}
 	}
+	list->refusing = list->n - n;
 	list->n = n;
 }
 
@@ -381,15 +385,15 @@ static void learn_flow(pw_contact_t *c)
 
 pushwake_contact *pw_contacts_describe(pw_contacts_t *list)
 {
-	pushwake_contact *out = pw_alloc((list->n + 1) * sizeof(*out));
+	int i, n = list->n + list->refusing;
+	pushwake_contact *out = pw_alloc((n + 1) * sizeof(*out));
 	time_t now = time(NULL);
-	int i;
 
 	if(out == NULL) {
 		return NULL;
 	}
-	memset(out, 0, (list->n + 1) * sizeof(*out));
-	for(i = 0; i < list->n; i++) {
+	memset(out, 0, (n + 1) * sizeof(*out));
+	for(i = 0; i < n; i++) {
 		pw_contact_t *c = &list->v[i];
 
 		learn_flow(c);
@@ -399,7 +403,7 @@ pushwake_contact *pw_contacts_describe(pw_contacts_t *list)
 		out[i].flow = pw_text(c->flow);
 		out[i].registration = pw_in(&c->callid);
 		out[i].registered_ago = c->modified > 0 && c->modified <= now ? (int32_t)(now - c->modified) : -1;
-		out[i].reachable = reach(c);
+		out[i].reachable = i < list->n ? reach(c) : PUSHWAKE_REACH_REFUSES;
 		out[i].behind_proxy = is_behind_proxy(c);
 		out[i].path = pw_in(&c->path);
 		out[i].expires = c->expires == 0 ? -1 : MAX(c->expires - now, 1);

@@ -33,6 +33,7 @@ typedef struct pw_contact {
 typedef struct pw_contacts {
 	pw_contact_t *v;
 	int n;
+	int refusing; /* behind those: of phones that take no such request */
 } pw_contacts_t;
 
 /* The registrar's key of a SIP URI; *aor points to static memory. 0 or -1. */
@@ -51,7 +52,7 @@ void pw_contacts_free(pw_contacts_t *list);
 /* Keeps only what this REGISTER inserted or updated (Call-ID and CSeq). */
 void pw_contacts_keep(pw_contacts_t *list, str *callid, int cseq);
 
-/* Keeps only what takes this method, where the registrar's method_filtering asks. */
+/* Keeps only what takes this method, where the registrar's method_filtering asks; the others stand behind those. */
 void pw_contacts_keep_method(pw_contacts_t *list, unsigned int method);
 
 /* Whether the phone takes this method, where the registrar's method_filtering asks. */

@@ -94,6 +94,9 @@ static int ask(tm_cell_t *t, pw_hold_t *hold)
 		hold->resumed_ms = pw_now_ms();
 		pw.reply_lock(t);
 		for(i = 0; i < contacts.n; i++) {
+			if(!pw_contact_takes(&contacts.v[i], t->uas.request->REQ_METHOD)) {
+				asked[i].reachable = PUSHWAKE_REACH_REFUSES;
+			}
 			find_leg(&asked[i], t, hold, &contacts.v[i]);
 		}
 		count = add_elsewhere(asked, contacts.n, t, hold);

@@ -45,7 +45,7 @@ static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb 
 {
 	str key = pw_out(verb->contact);
 	pw_contact_t *contact = pw_contact_find(contacts, &key);
-	pw_contacts_t found = {NULL, 0};
+	pw_contacts_t found = {.n = 0};
 	pw_contact_t elsewhere;
 	int allowed, added = -1;
 

@@ -12,6 +12,8 @@ public struct CallContact: Equatable, Sendable {
         case closed = 2
         /// Its connection is gone, and nobody but the phone can open another one.
         case lost = 3
+        /// Its phone takes no such request (Allow, RFC 3261, 20.5): it is neither pushed nor rung.
+        case refuses = 4
     }
 
     /// The host's name for it; no two contacts of a user share one.
@@ -87,12 +89,9 @@ public struct CallContact: Equatable, Sendable {
     /// Neither node nor proxy stands before the phone.
     var isDirect: Bool { !isElsewhere && !isBehindProxy }
 
-    /// Whether an answer that came over the network is the phone's own. A node or an edge proxy that cannot reach it says
-    /// so: timeout, no flow (RFC 5626, 5.3.1), no connection (Kamailio's 477 and 478), no room, or that it is out of order.
-    func speaksItself(_ status: Int) -> Bool {
-        isDirect || ![408, 430, 477, 478, 479, 500, 503].contains(status)
-    }
+    /// Whether an answer that came over the network is the phone's own.
+    func speaksItself(_ status: Int) -> Bool { isDirect || !FinalAnswer.isAboutTheWay(status) }
 
     /// Sending to it needs nothing that the phone would have to do first.
-    var canBeRung: Bool { reach != .lost }
+    package var canBeRung: Bool { reach != .lost && reach != .refuses }
 }

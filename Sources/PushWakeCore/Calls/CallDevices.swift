@@ -43,8 +43,10 @@ public struct CallDevices: Equatable, Sendable {
                 group.contains { Self.matches(contacts[index], bindings[$0]) }
             }
             for index in own { isFree[index] = false }
+            let taking = own.filter { contacts[$0].contact.reach != .refuses }
+            if taking.isEmpty, !own.isEmpty { continue }
             let pushed = plan.pushes.first { group.contains($0.index) }
-            var known = own.map { index in
+            var known = taking.map { index in
                 var contact = contacts[index].contact
                 let binding = group.first { Self.matches(contacts[index], bindings[$0]) }
                 if contact.age < 0, let binding { contact.age = age(bindings[binding]) }
@@ -65,7 +67,7 @@ public struct CallDevices: Equatable, Sendable {
             groups.append(group)
             chosen.append(pushed)
         }
-        for index in contacts.indices where isFree[index] {
+        for index in contacts.indices where isFree[index] && contacts[index].contact.reach != .refuses {
             devices.append(
                 CallDevice(instance: contacts[index].instance, contacts: [contacts[index].contact], isAwake: true))
             groups.append([])

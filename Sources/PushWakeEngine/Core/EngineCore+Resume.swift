@@ -91,7 +91,7 @@ extension EngineCore {
         var answer = WakeAnswer(contacts: message.contacts.count)
         var lastLeg = 0
         for index in message.contacts.indices {
-            guard message.contacts[index].reach != .lost else {
+            guard message.contacts[index].known.contact.canBeRung else {
                 answer.verdicts[index] = 1
                 continue
             }

@@ -87,6 +87,19 @@ import Testing
         #expect(isAlone("", "sip:bob@192.0.2.1") == [false])
     }
 
+    @Test func `are none whose phone takes no such request`() {
+        func known(_ instance: String, _ reach: CallContact.Reach) -> CallDevices.KnownContact {
+            CallDevices.KnownContact(uri: "sip:\(reach)", instance: instance, contact: CallContact(key: "\(reach)", reach: reach))
+        }
+        func devices(_ contacts: CallDevices.KnownContact...) -> [[String]] {
+            CallDevices(.chat, bindings: [binding(nil, "a", .fcm)], contacts: contacts, awakeFor: 0).devices
+                .map { $0.contacts.map(\.key) }
+        }
+        #expect(devices(known("1", .refuses)) == [])
+        #expect(devices(known("1", .refuses), known("1", .lost)) == [["lost"]])
+        #expect(devices(known("2", .refuses)) == [[]])
+    }
+
     @Test func `take notices of a call's end where one of their tokens may have more than calls`() {
         func takes(_ bindings: Binding...) -> [Bool] {
             CallDevices(.call, bindings: bindings, contacts: [], awakeFor: 0).devices.map(\.takesNotices)

@@ -18,6 +18,7 @@ def test_method_filtering(make_server, wire, simulator):
     server = make_server(config=config('modparam("registrar", "method_filtering", 1)'), wake_timeout=2)
     calls_only = wire.phone(server, "filtered", "udp", rfc8599_fcm())
     calls_only.register(600, None, "Allow: INVITE, ACK, CANCEL, BYE")
+    assert wire.caller(server).write("filtered").wait_final().status == 404
     both = wire.phone(server, "filtered", "udp", rfc8599_fcm())
     both.register(600, None, "Allow: INVITE, ACK, CANCEL, BYE, MESSAGE")
     message = wire.caller(server).write("filtered")
@@ -25,7 +26,7 @@ def test_method_filtering(make_server, wire, simulator):
     calls_only.register(600, None, "Allow: INVITE, ACK, CANCEL, BYE")
     both.register(600, None, "Allow: INVITE, ACK, CANCEL, BYE, MESSAGE")
     assert message.wait_final().status == 200
-    assert calls_only.requests("MESSAGE") == []
+    assert calls_only.requests("MESSAGE") == [] and simulator.pushes(calls_only.push.token) == []
     call = wire.call(server, "filtered")
     simulator.wait_event(calls_only.push.token, "call")
     calls_only.register(600, None, "Allow: INVITE, ACK, CANCEL, BYE")
