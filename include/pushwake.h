@@ -564,6 +564,12 @@ int pushwake_wake(pushwake_wake_result *out, pushwake_client *client, pushwake_w
  * when it has hung the leg up itself. Does not wait. */
 int pushwake_progressed(pushwake_client *client, uint64_t handle, int leg, int status, int from_phone);
 
+/* Which of two final answers goes to the caller (RFC 3261, 16.7, 6); of equal ones the first. Below 300: none. */
+int pushwake_better_answer(int first, int second);
+
+/* 1: a proxy before a phone may say this of its way to the phone, which has heard nothing then. */
+int pushwake_is_about_way(int status);
+
 enum pushwake_call_end {
     PUSHWAKE_CALL_CANCELLED = 0, /* the caller hung up */
     PUSHWAKE_CALL_ANSWERED  = 1,

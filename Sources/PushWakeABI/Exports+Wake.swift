@@ -73,6 +73,14 @@ public func pushwake_node_user(
     return 0
 }
 
+@_cdecl("pushwake_better_answer") @implementation
+public func pushwake_better_answer(_ first: CInt, _ second: CInt) -> CInt {
+    CInt(truncatingIfNeeded: FinalAnswer.better(Int(first), Int(second)))
+}
+
+@_cdecl("pushwake_is_about_way") @implementation
+public func pushwake_is_about_way(_ status: CInt) -> CInt { FinalAnswer.isAboutTheWay(Int(status)) ? 1 : 0 }
+
 @_cdecl("pushwake_progressed") @implementation
 public func pushwake_progressed(
     _ client: OpaquePointer!, _ request: UInt64, _ leg: CInt, _ status: CInt, _ from_phone: CInt

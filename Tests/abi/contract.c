@@ -72,6 +72,8 @@ static void check_names(void)
     for (int event = PUSHWAKE_EVENT_CALL; event <= PUSHWAKE_EVENT_REFER; event++) {
         CHECK(pushwake_event_from_name(text(pushwake_event_name(event))) == event);
     }
+    CHECK(pushwake_better_answer(486, 603) == 603 && pushwake_better_answer(0, 486) == 486);
+    CHECK(pushwake_is_about_way(503) == 1 && pushwake_is_about_way(486) == 0 && pushwake_is_about_way(-1) == 0);
     CHECK(strcmp(pushwake_event_name(-1), "unknown") == 0 && strcmp(pushwake_event_name(999), "unknown") == 0);
 }
 

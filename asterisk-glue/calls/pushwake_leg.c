@@ -376,8 +376,8 @@ void pushwake__leg_responded(struct pushwake__call *call, int number, int status
 			known_as = leg->number;
 			leg->state = PUSHWAKE__LEG_OVER;
 			leg->heard = status;
-			/* RFC 3261, 16.7: a 6xx speaks for the user. Where a 3xx leads to, Dial() calls. */
-			call->answer = status >= 400 && (call->answer < 600 || status >= 600) ? status : call->answer;
+			/* Where a 3xx leads to, Dial() calls. */
+			call->answer = status >= 400 ? pushwake_better_answer(call->answer, status) : call->answer;
 		} else if (status == 100 ? !leg->heard : leg->heard <= 100) {
 			known_as = leg->number;
 			leg->heard = status;

@@ -242,7 +242,7 @@ static void outgoing_request(struct ast_sip_endpoint *endpoint, struct ast_sip_c
 static int is_answer(const struct target *target, int status)
 {
 	return status >= 200 && status != PJSIP_SC_UNAUTHORIZED && status != PJSIP_SC_PROXY_AUTHENTICATION_REQUIRED
-		&& (status < 300 || !target->contact.behind_proxy);
+		&& !(target->contact.behind_proxy && pushwake_is_about_way(status));
 }
 
 static void incoming_response(struct ast_sip_endpoint *endpoint, pjsip_rx_data *rdata)

@@ -337,11 +337,10 @@ static int collect(struct pushwake__calls *calls, struct pushwake__wake *wake)
 	return res;
 }
 
-/*! RFC 3261, 16.7: a 6xx speaks for the user. */
 static void note_answer(struct pushwake__wake *wake, struct pushwake__call *call)
 {
 	ao2_lock(call);
-	wake->answer = wake->answer < 600 && call->answer ? call->answer : wake->answer;
+	wake->answer = pushwake_better_answer(wake->answer, call->answer);
 	ao2_unlock(call);
 }
 

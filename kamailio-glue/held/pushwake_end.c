@@ -207,7 +207,7 @@ static void run_failure_route(tm_cell_t *t, sip_msg_t *req, int route)
 	share_flags(t, req, flags);
 }
 
-/* The blind branch counts as 408, and tm prefers that to what a device answered. */
+/* The blind branch counts as 408, which tm may prefer to what a device answered. */
 static int best_answer(tm_cell_t *t, int blind)
 {
 	int i, best = -1;
@@ -217,7 +217,9 @@ static int best_answer(tm_cell_t *t, int blind)
 				|| t->uac[i].reply == NULL) {
 			continue;
 		}
-		if(best < 0 || t->uac[i].last_received / 100 == 6 || t->uac[best].last_received == 408) {
+		if(best < 0
+				|| pushwake_better_answer(t->uac[best].last_received, t->uac[i].last_received)
+						   != t->uac[best].last_received) {
 			best = i;
 		}
 	}

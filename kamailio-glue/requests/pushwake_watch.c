@@ -112,12 +112,10 @@ static int on_late_decline(tm_cell_t *t, pw_hold_t *hold, int branch)
 		   && t->uac[branch].last_received <= 100 && is_left_out(t, hold, branch, 603, 1);
 }
 
-/* No flow to the phone (RFC 5626, 5.3.1), no connection, no answer, out of order: the proxy's own word, as the engine sees
- * it as well (CallContact.speaksItself). */
+/* The proxy's own word, as the engine sees it as well (CallContact.speaksItself). */
 static int is_proxys(const tm_ua_client_t *branch, int code)
 {
-	return branch->path.len > 0 && branch->last_received <= 100
-		   && (code == 408 || code == 430 || (code >= 477 && code <= 479) || code == 500 || code == 503);
+	return branch->path.len > 0 && branch->last_received <= 100 && pushwake_is_about_way(code);
 }
 
 /* A proxy before the phone cannot reach it. If that is the last leg, tm would end the request with it before the engine can
