@@ -40,7 +40,8 @@ class Message:
         return "" if self.status else self.first_line.split(" ")[0]
 
     def headers(self, name):
-        lines = self.text.replace("\r", "").split("\n\n", 1)[0].split("\n")[1:]
+        head = self.text.replace("\r", "").split("\n\n", 1)[0]
+        lines = re.sub("\n[ \t]+", " ", head).split("\n")[1:]
         prefix = name.lower() + ":"
         return [line.split(":", 1)[1].strip() for line in lines if line.lower().startswith(prefix)]
 
