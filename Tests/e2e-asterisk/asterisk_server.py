@@ -189,7 +189,7 @@ class Asterisk:
             self.cli("dialplan reload")
 
     def settings(self, **values):
-        """Writes pushwake.conf: the engine of this Asterisk and what is given."""
+        """Writes pushwake.conf: the engine of this Asterisk and what is given. WAIT=leg in the environment: all with that."""
         rows = {
             "engine_path": f"{self.at}/bin/pushwake",
             "engine_socket": f"{self.at}/run/engine.sock",
@@ -251,6 +251,14 @@ class Asterisk:
 
     def wait_engine(self, seconds=10):
         wait_until("the engine answers", lambda: "cannot connect" not in self.cli("pushwake show stats"), seconds, 0.1)
+
+    def wait_contact(self, user, seconds=2):
+        """Where plain Dial() wakes phones: until it finds somebody. Without an engine it may not."""
+        if "wait = leg" not in (self.host_at / "etc/pushwake.conf").read_text():
+            return
+        deadline = time.monotonic() + seconds
+        while f"Contact:  {user}/" not in self.cli(f"pjsip show aor {user}") and time.monotonic() < deadline:
+            time.sleep(0.05)
 
     def stop(self):
         if self in Asterisk.running:

@@ -42,6 +42,7 @@ class Sleeper:
         phone.close()
         if self.transport == "tcp":
             self.asterisk.wait_log(f":{phone.port};transport=TCP' from AOR '{self.user}' due to shutdown")
+            self.asterisk.wait_contact(self.user)
 
     def _phone(self):
         return self.phones(self.user, self.asterisk.address, self.transport)

@@ -2,10 +2,12 @@
 """A dialplan that knows nothing of push, wherever Asterisk keeps contacts and whatever it does to them."""
 
 import pathlib
+import re
 import socket
 import sqlite3
 
 import pytest
+from conftest import ROOT
 from servers import wait_until
 from sleeper import Sleeper, apns, fcm
 from test_plain_dial import nothing_is_left, take
@@ -14,14 +16,9 @@ PLACE = "transport=pushwake"
 # The port in the URI of the place; nothing is ever sent there.
 PLACE_PORT = 5099
 
-DIALPLAN = """
-[phones]
-exten => _1XX,1,Dial(PJSIP/${EXTEN},40)
-exten => _each1XX,1,Dial(${PJSIP_DIAL_CONTACTS(${EXTEN:4})},40)
-exten => group,1,Dial(PJSIP/100&PJSIP/101,40)
-exten => queue,1,Answer()
- same => n,Queue(sales)
-"""
+# As printed in docs/asterisk.md.
+PRINTED = re.search(r"```\n\[plain\]\n(.*?)```", (ROOT / "docs" / "asterisk.md").read_text(), re.S)[1]
+DIALPLAN = "[phones]\n" + PRINTED + "exten => _each1XX,1,Dial(${PJSIP_DIAL_CONTACTS(${EXTEN:4})},40)\n"
 QUEUES = "[general]\n[sales]\nstrategy = ringall\ntimeout = 15\nringinuse = no\nmember => PJSIP/100\nmember => PJSIP/101\n"
 LIMITS = ["max_contacts = 5", "max_contacts = 1", "max_contacts = 1\nremove_existing = yes\nremove_unavailable = yes"]
 
@@ -97,7 +94,7 @@ def wakes(asterisk, phones, sleeper, number="100"):
 
 
 def group_wakes(asterisk, phones, first, second):
-    call, one, two = call_and_wake(asterisk, phones, "group", first, second)
+    call, one, two = call_and_wake(asterisk, phones, "600", first, second)
     here, there = one.expect_request("INVITE"), two.expect_request("INVITE")
     one.ring(here)
     two.ring(there)
@@ -115,7 +112,7 @@ def group_wakes(asterisk, phones, first, second):
 
 
 def queue_wakes(asterisk, phones, first, second):
-    call, one, two = call_and_wake(asterisk, phones, "queue", first, second)
+    call, one, two = call_and_wake(asterisk, phones, "700", first, second)
     call.expect(200)
     here, there = one.expect_request("INVITE"), two.expect_request("INVITE")
     one.ring(here)
@@ -310,3 +307,20 @@ def test_many_phones_that_come_and_go_at_once(plain, phones, simulator):
     for user in users:
         wait_companion(asterisk, user)
     wakes(asterisk, phones, sleepers[0])
+
+
+def test_each_call_has_one_record(plain, phones, simulator):
+    asterisk = plain(users=["100"], start=False, wake_timeout=3)
+    asterisk.add_modules("cdr_csv")
+    asterisk.write("cdr.conf", "[general]\nenable = yes\nunanswered = yes\n[csv]\nusegmtime = yes\n")
+    (asterisk.host_at / "log/cdr-csv").mkdir()
+    asterisk.start()
+    asterisk.wait_engine()
+    sleeper = Sleeper(phones, asterisk, simulator, "100", fcm, "tcp")
+    wakes(asterisk, phones, sleeper)
+    phones("caller", asterisk.address).call("100").final(8)
+    nothing_is_left(asterisk)
+    path = asterisk.host_at / "log/cdr-csv/Master.csv"
+    wait_until("two records", lambda: path.exists() and len(path.read_text().splitlines()) > 1)
+    records = path.read_text().splitlines()
+    assert ["ANSWERED" in record for record in records] == [True, False], records
