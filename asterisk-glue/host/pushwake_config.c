@@ -63,23 +63,11 @@ static void log_finding(void *context, int level, pushwake_str setting, pushwake
 	}
 }
 
-/*! Whether plain Dial() is to wake phones: `wait = leg`, until that is all there is. */
-static int wants_legs;
-
-int pushwake__config_wants_legs(void)
-{
-	return wants_legs;
-}
-
 /*! Sets one key; 0 when it fits. */
 static int set_value(pushwake_settings *settings, const struct ast_variable *var)
 {
 	pushwake_str error;
 
-	if (!strcasecmp(var->name, "wait")) {
-		wants_legs = !strcasecmp(var->value, "leg");
-		return 0;
-	}
 	if (pushwake_settings_set(settings, pushwake__str(var->name), pushwake__str(var->value)) >= 0) {
 		return 0;
 	}

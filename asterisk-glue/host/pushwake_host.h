@@ -50,9 +50,6 @@ pushwake_settings *pushwake__config_read(void);
 /*! Tries what was read while an engine works with earlier settings. Not 0 when it would not do, which is then in the log. */
 int pushwake__config_try(pushwake_settings *settings, pushwake_settings *earlier);
 
-/*! Whether plain Dial() is to wake phones. */
-int pushwake__config_wants_legs(void);
-
 /* ---- pushwake_client.c */
 
 /*! The client of all threads. NULL while push is off, which the library takes for a client that refuses everything. */

@@ -31,11 +31,22 @@ static void stop_parts(size_t count)
 	}
 }
 
+/*! Whether plain Dial() is to wake phones. */
+static int are_wanted(void)
+{
+	char wait[16] = "";
+
+	if (pushwake__settings()) {
+		pushwake__copy(wait, sizeof(wait), pushwake_settings_text(pushwake__settings(), pushwake__str("wait")));
+	}
+	return !strcmp(wait, "leg");
+}
+
 int pushwake__legs_start(void)
 {
 	size_t index;
 
-	if (!pushwake__config_wants_legs()) {
+	if (!are_wanted()) {
 		return 0;
 	}
 	for (index = 0; index < ARRAY_LEN(parts); index++) {

@@ -52,7 +52,7 @@ extension WaitingLeg {
         guard engine != .uninvolved, verdict == nil, left == nil else { return false }
         return !legs.contains { leg in
             leg.contact.key == contact.key && leg.contact.flow == contact.flow
-                && (leg.isLive && leg.heard > 0 || leg.state == .out || best.status > 0 && !leg.isLive)
+                && (leg.isLive && leg.heard > 0 || leg.state == .out || best > 0 && !leg.isLive)
         }
     }
 }

@@ -89,7 +89,10 @@ struct WaitingLeg {
     var engine = Engine.unasked
     var place = Place.here
     var legs: [Leg] = []
-    var best = BestAnswer()
+    /// Contacts that have answered a question, of which the engine was told.
+    var confirmed: Set<String> = []
+    /// The best answer of phones; 0: none so far.
+    var best = 0
     /// Pushes that were taken, a bit for each device.
     var pushed: UInt64 = 0
     let beganAt: Int64
@@ -152,6 +155,18 @@ struct WaitingLeg {
         return legs.count - 1
     }
 
+    /// Whether the request is at this contact, or on its way there.
+    func rings(_ key: String) -> Bool { legs.contains { $0.isLive && $0.contact.key == key } }
+
+    /// The place of the leg that a new one would replace, if it leads to the same contact and that has only answered a question.
+    /// That phone must not get the request twice.
+    mutating func confirmedLeg(_ replaced: Int, _ contact: WakeMessage.Contact) -> Int? {
+        guard let index = index(ofLeg: replaced), legs[index].isLive, legs[index].contact.key == contact.key,
+            confirmed.remove(contact.key) != nil
+        else { return nil }
+        return index
+    }
+
     /// Whether a phone that counts as awake is asked before the request moves there, since only its connection says so.
     func isDoubtful(_ contact: WakeMessage.Contact) -> Bool {
         isChannel && isCall && contact.reach == .open && !contact.isBehindProxy && contact.path.isEmpty
@@ -182,8 +197,8 @@ struct WaitingLeg {
 
     /// What the caller of a proxy hears from this branch in the end: 599 loses against everything that phones say.
     func finalStatus(_ wanted: Int) -> Int {
-        if isChannel { return best.status > 0 ? best.status : wanted }
+        if isChannel { return best > 0 ? best : wanted }
         guard wanted >= 300 else { return wanted }
-        return hasLiveLeg || best.status > 0 ? 599 : wanted
+        return hasLiveLeg || best > 0 ? 599 : wanted
     }
 }

@@ -53,7 +53,8 @@ extension WaitingLegs {
         _ handle: UInt64, _ now: Int64, _ out: inout [LegAction], where isWanted: (WakeMessage.Contact) -> Bool
     ) {
         guard let leg = legs[handle] else { return }
-        for contact in leg.wake.contacts where contact.reach != .lost && isWanted(contact) {
+        for contact in leg.wake.contacts
+        where contact.reach != .lost && contact.reach != .refuses && isWanted(contact) {
             guard !leg.legs.contains(where: { $0.contact.key == contact.key && !$0.isQuestion }) else { continue }
             ring(handle, contact, engineNumber: 0, isKnown: true, now, &out)
         }
@@ -63,14 +64,14 @@ extension WaitingLegs {
     /// A leg is over, and no engine says what follows.
     mutating func goOnAlone(_ handle: UInt64, _ now: Int64, _ out: inout [LegAction]) {
         guard let leg = legs[handle], !leg.hasLiveLeg else { return }
-        let isHoped = leg.engine != .uninvolved && leg.best.status == 0 && (leg.pushed != 0 || leg.hopesUntil != nil)
+        let isHoped = leg.engine != .uninvolved && leg.best == 0 && (leg.pushed != 0 || leg.hopesUntil != nil)
         if !isHoped { legs[handle]?.verdict = 480 }
         advance(handle, now, &out)
     }
 
     /// The engine of this request is gone. What a phone has said counts at once: the next engine would ring nobody else in time.
     mutating func hopeAlone(_ handle: UInt64, _ now: Int64, _ out: inout [LegAction]) {
-        guard let leg = legs[handle], !leg.hasLiveLeg, leg.best.status > 0 || leg.verdict != nil else { return }
+        guard let leg = legs[handle], !leg.hasLiveLeg, leg.best > 0 || leg.verdict != nil else { return }
         legs[handle]?.verdict = leg.verdict ?? 480
         advance(handle, now, &out)
         watch(handle)

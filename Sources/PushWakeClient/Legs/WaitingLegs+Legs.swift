@@ -12,6 +12,12 @@ extension WaitingLegs {
         _ now: Int64, _ out: inout [LegAction]
     ) {
         guard var leg = legs[handle] else { return }
+        // The engine had rung its known contact when it heard that this phone is there.
+        if let index = leg.confirmedLeg(replaces, contact) {
+            leg.legs[index].engineNumber = engineNumber
+            legs[handle] = leg
+            return adopt(handle, index, &out)
+        }
         let known = leg.wake.contacts.first { $0.key == contact.key && contact.uri.isEmpty }
         guard let index = leg.add(known ?? contact, engineNumber: engineNumber, replaces: replaces) else { return }
         leg.legs[index].isDoubtful = isKnown && leg.isDoubtful(leg.legs[index].contact)
@@ -136,8 +142,10 @@ extension WaitingLegs {
         case _ where leg.legs[index].isQuestion:
             legs[handle]?.legs[index].state = .over(0)
             // The engine takes it for a phone that has registered there.
-            let isThere = status != 0 && status != 503 && leg.isWatched && isEngineHere
-            if isThere, let bytes = messages.registered(leg.subject.aor, leg.legs[index].contact.key) {
+            let key = leg.legs[index].contact.key
+            let isThere = status != 0 && status != 503 && leg.isWatched && isEngineHere && !leg.rings(key)
+            if isThere, let bytes = messages.registered(leg.subject.aor, key) {
+                legs[handle]?.confirmed.insert(key)
                 out.append(.ask(bytes))
             }
             return out
@@ -195,7 +203,7 @@ extension WaitingLegs {
         guard let leg = legs[handle] else { return }
         let number = leg.legs[index].number
         legs[handle]?.legs[index].state = .over(status)
-        if isFromPhone { legs[handle]?.best.take(status) }
+        if isFromPhone { legs[handle]?.best = FinalAnswer.better(leg.best, status) }
         if leg.place == .out(number) { legs[handle]?.place = .returning }
         report(handle, index, status, isFromPhone: isFromPhone, &out)
         if leg.isWatched, isEngineHere, leg.legs[index].engineNumber > 0 {

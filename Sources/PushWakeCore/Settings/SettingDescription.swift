@@ -100,6 +100,7 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case purrRotate
     case purrKeep
     case awakeFor
+    case wait
     case silentAfter
     case wakeProvisional
     case declineWaits

@@ -36,7 +36,7 @@ extension SettingKey {
         switch self {
         case .engineMode, .enginePath, .engineSocket, .engineSocketGroup, .coreDumps, .store, .storePath, .storeSync,
             .storeUser, .storePasswordFile, .storeTimeout, .storeBacklog, .storePrefix, .node, .nodeURI,
-            .bindingsPerUser, .purr, .purrRotate, .purrKeep, .wakesKept, .refreshBefore, .refreshAll, .queueSize,
+            .bindingsPerUser, .purr, .purrRotate, .purrKeep, .wait, .wakesKept, .refreshBefore, .refreshAll, .queueSize,
             .fastAGIListen, .fastAGIAllow, .fastAGITokenFile, .httpListen, .httpConnections, .upperServers, .upperPath,
             .upperPathHeader, .upperExpire, .rebuild, .keepUpperReg, .preferMD5Auth, .regRefresh, .removeOnRegfail,
             .removeOnReject, .secretKeyFile:

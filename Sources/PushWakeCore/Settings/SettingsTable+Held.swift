@@ -4,6 +4,11 @@ extension SettingsTable {
     /// What happens to a request between its arrival and its end.
     static func heldRow(_ key: SettingKey) -> SettingDescription? {
         switch key {
+        case .wait:
+            .init(
+                "wait", .choice(["dialplan", "leg"]), "dialplan",
+                "What wakes phones in Asterisk. dialplan: `PushWake()` of the dialplan. leg: whatever dials them, such as `Dial(PJSIP/100)` or a queue, in a dialplan without `PushWake()`. Read when the module is loaded. Kamailio does not use it."
+            )
         case .silentAfter:
             .init(
                 "silent_after", .integer(-1...60_000), "1500", unit: "ms",

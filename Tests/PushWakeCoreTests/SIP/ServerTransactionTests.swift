@@ -101,15 +101,3 @@ private func request(_ method: String, more: String = "") -> KeptRequest? {
         #expect(server.deadline == 2000)
     }
 }
-
-@Suite struct `The best of several answers` {
-    @Test(arguments: [
-        ([], 0), ([486], 486), ([480, 486], 480), ([503, 486], 486), ([486, 603], 603), ([603, 600], 603),
-        ([404, 401], 401), ([302, 486], 302), ([503, 500], 500), ([200, 180], 0), ([486, 404], 486),
-    ])
-    func `is chosen as a proxy would`(answers: [Int], best: Int) {
-        var chosen = BestAnswer()
-        for answer in answers { chosen.take(answer) }
-        #expect(chosen.status == best)
-    }
-}

@@ -154,6 +154,29 @@ private let open = LegScene.contact("open", .open)
         #expect(nobody.answers.last == "SIP/2.0 480 Temporarily Unavailable")
     }
 
+    @Test func `stays at a phone that the engine rings once more since it has answered a question`() {
+        var scene = LegScene(contacts: [asleep])
+        scene.invite()
+        scene.answer(legs: [0])
+        // Its push fails as it answers: both are on their way.
+        scene.take(scene.legs.probed(scene.handle, leg: 1001, status: 200, now: scene.now))
+        #expect(scene.kinds.last == .registered)
+        scene.verb(.ring, leg: 1, contact: asleep.key)
+        scene.verb(.ring, leg: 2, contact: asleep.key, replaces: 1)
+        #expect(!scene.orders.contains { if case .close = $0 { true } else { false } })
+        scene.heard(leg: 1, 180)
+        #expect(scene.reports.last == [2, 180, 1])
+    }
+
+    @Test func `does not say of a phone that it is there when it has the INVITE`() {
+        var scene = LegScene(contacts: [asleep])
+        scene.invite()
+        scene.answer(legs: [0])
+        scene.verb(.ring, leg: 1, contact: asleep.key)
+        scene.take(scene.legs.probed(scene.handle, leg: 1001, status: 200, now: scene.now))
+        #expect(!scene.kinds.contains(.registered))
+    }
+
     @Test func `ends the INVITE that its host has left without a word`() {
         var scene = LegScene()
         scene.invite()

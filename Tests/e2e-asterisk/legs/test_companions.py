@@ -324,3 +324,33 @@ def test_each_call_has_one_record(plain, phones, simulator):
     wait_until("two records", lambda: path.exists() and len(path.read_text().splitlines()) > 1)
     records = path.read_text().splitlines()
     assert ["ANSWERED" in record for record in records] == [True, False], records
+
+
+@pytest.mark.parametrize("attempt", range(6))
+def test_a_phone_that_is_there_and_whose_push_fails_rings_once(plain_phone, phones, attempt):
+    """It answers OPTIONS as its provider refuses the token."""
+    asterisk, phone = plain_phone
+    call = phones("caller", asterisk.address).call("100")
+    invite = phone.expect_request("INVITE")
+    phone.ring(invite)
+    assert phone.gets_nothing("INVITE", 0.3)
+    phone.answer(invite)
+    call.expect(200)
+    call.end()
+    phone.reply(phone.expect_request("BYE"), 200, "OK")
+
+
+@pytest.fixture(scope="module")
+def refusing(make_session_asterisk):
+    made = make_session_asterisk("refusing", extensions=DIALPLAN, settings={"wait": "leg"}, users=["100"])
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def plain_phone(refusing, phones):
+    """A phone over UDP that is awake, and whose token no provider takes."""
+    phone = phones("100", refusing.address)
+    assert phone.register(fcm("expired-" + phone.tag)).status == 200
+    yield refusing, phone
+    phone.register(expires=0)
