@@ -3,7 +3,7 @@
 internal import PushWakeCore
 
 /// One call as its caller sees it: INVITE, ringing, and an end that leaves nothing behind: CANCEL, or ACK and BYE
-/// (RFC 3261, 9, 13, 15, 17).
+/// (RFC 3261, 9, 13, 15, 17). Or one text: MESSAGE and its answer.
 ///
 /// Bytes and time go in, bytes and the result come out. The result stands when the phone rings, or does not; it is given
 /// when the PBX has heard of the end too, or five seconds later.
@@ -67,7 +67,7 @@ public struct CanaryCall: ~Copyable {
         if case .done = stage { return [] }
         if reply.status == 0 { return answer(reply) }
         switch reply.method {
-        case "INVITE" where reply.cseq == cseq: return take(reply, now)
+        case method where reply.cseq == cseq: return take(reply, now)
         // The challenge to the first one, once more: its acknowledgement was lost.
         case "INVITE" where reply.cseq < cseq && reply.status >= 300: return [.send(acknowledge(reply))]
         case "CANCEL" where stage == .cancelling:
@@ -82,17 +82,20 @@ public struct CanaryCall: ~Copyable {
 
     private mutating func take(_ reply: SIPReply, _ now: Int64) -> [CanaryAction] {
         if reply.status < 200 { return progress(reply, now) }
-        if reply.status < 300 { return answered(reply, now) }
-        var actions = [CanaryAction.send(acknowledge(reply))]
+        if stage == .calling || stage == .cancelling { result.ended = now &- startedAt }
+        if reply.status < 300 { return isText ? delivered(reply) : answered(reply, now) }
+        var actions = isText ? [] : [CanaryAction.send(acknowledge(reply))]
         if stage == .calling, reply.status == 401 || reply.status == 407, let line = authorize(reply) {
             authorization = line
             cseq += 1
             hasProvisional = false
+            result.ended = nil
             return actions + [invite(now)]
         }
         if stage == .calling {
             result.status = reply.status
-            result.text = "the call was refused: \(reply.status) \(PrintableText.cleaned(reply.reason))"
+            result.text =
+                "the \(isText ? "text" : "call") was refused: \(reply.status) \(PrintableText.cleaned(reply.reason))"
             if result.ringing != nil { result.text += ", after it rang" }
         }
         actions += finish()
@@ -109,7 +112,17 @@ public struct CanaryCall: ~Copyable {
         guard plan.goal == .ringing else { return [] }
         result.isGood = true
         result.text = "the phone rang"
-        return cancel(now)
+        guard plan.ringTime > 0 else { return cancel(now) }
+        endsAt = min(endsAt, now &+ plan.ringTime)
+        return []
+    }
+
+    private mutating func delivered(_ reply: SIPReply) -> [CanaryAction] {
+        result.isGood = true
+        result.answer = result.ended
+        result.status = reply.status
+        result.text = "the text was taken"
+        return finish()
     }
 
     private mutating func answered(_ reply: SIPReply, _ now: Int64) -> [CanaryAction] {
@@ -139,12 +152,15 @@ public struct CanaryCall: ~Copyable {
 
     private mutating func timeIsOver(_ now: Int64) -> [CanaryAction] {
         guard stage == .calling else { return finish() }
+        guard !result.isGood else { return cancel(now) }
         let seconds = plan.timeout / 1000
         let wanted = plan.goal == .answer ? "nobody answered" : "no phone rang"
         result.text =
             result.status == 0
             ? "the PBX did not answer within \(seconds) s"
-            : "\(wanted) within \(seconds) s; the last answer was \(result.status)"
+            : isText
+                ? "nobody took the text within \(seconds) s; the last answer was \(result.status)"
+                : "\(wanted) within \(seconds) s; the last answer was \(result.status)"
         return cancel(now)
     }
 
@@ -157,26 +173,38 @@ public struct CanaryCall: ~Copyable {
     // MARK: What goes
 
     private mutating func invite(_ now: Int64) -> CanaryAction {
-        let host = plan.localAddress
-        let address = Self.host(of: host)
-        let family = address.contains(":") ? "IP6" : "IP4"
-        let body = [
-            "v=0", "o=pushwake 1 1 IN \(family) \(address)", "s=canary", "c=IN \(family) \(address)", "t=0 0",
-            "m=audio 9 RTP/AVP 8 0", "a=rtpmap:8 PCMA/8000", "a=rtpmap:0 PCMU/8000", "",
-        ].joined(separator: "\r\n")
+        let further =
+            isText
+            ? ["Content-Type: text/plain"]
+            : [
+                "Contact: <sip:canary@\(plan.localAddress);transport=\(plan.transport.rawValue)>",
+                "Allow: INVITE, ACK, CANCEL, BYE", "Content-Type: application/sdp",
+            ]
         return send(
             request(
-                "INVITE", plan.target, to: "<\(plan.target)>", cseq, branch: "i\(cseq)",
-                further: (authorization.map { [$0] } ?? []) + [
-                    "Contact: <sip:canary@\(host);transport=\(plan.transport.rawValue)>",
-                    "Allow: INVITE, ACK, CANCEL, BYE", "Content-Type: application/sdp",
-                ], body: body), now)
+                method, plan.target, to: "<\(plan.target)>", cseq, branch: "i\(cseq)",
+                further: (authorization.map { [$0] } ?? []) + further, body: isText ? "a test of push" : offer), now)
+    }
+
+    private var isText: Bool { plan.content == .text }
+    private var method: String { isText ? "MESSAGE" : "INVITE" }
+
+    private var offer: String {
+        let address = Self.host(of: plan.localAddress)
+        let family = address.contains(":") ? "IP6" : "IP4"
+        let video = ["m=video 9 RTP/AVP 96", "a=rtpmap:96 H264/90000"]
+        return
+            ([
+                "v=0", "o=pushwake 1 1 IN \(family) \(address)", "s=canary", "c=IN \(family) \(address)", "t=0 0",
+                "m=audio 9 RTP/AVP 8 0", "a=rtpmap:8 PCMA/8000", "a=rtpmap:0 PCMU/8000",
+            ] + (plan.content == .video ? video : []) + [""]).joined(separator: "\r\n")
     }
 
     /// Nobody who has said nothing may be sent a CANCEL (RFC 3261, 9.1).
     private mutating func cancel(_ now: Int64) -> [CanaryAction] {
-        guard hasProvisional else { return finish() }
+        guard hasProvisional, !isText else { return finish() }
         stage = .cancelling
+        result.cancelled = now &- startedAt
         endsAt = now &+ Self.endTimeout
         return [send(request("CANCEL", plan.target, to: "<\(plan.target)>", cseq, branch: "i\(cseq)"), now)]
     }
@@ -198,7 +226,7 @@ public struct CanaryCall: ~Copyable {
         let words = "\(account.name):\(challenge.realm):\(account.password.revealed)"
         let secret = Secret(Hex.encode(plan.hash(challenge.algorithm, Array(words.utf8))))
         return DigestAnswer(challenge, count: 1, clientNonce: String(plan.random, radix: 16)).header(
-            username: account.name, credential: secret, method: "INVITE", uri: plan.target, hash: plan.hash)
+            username: account.name, credential: secret, method: method, uri: plan.target, hash: plan.hash)
     }
 
     private func request(

@@ -17,6 +17,13 @@ public struct CanaryPlan {
         case answer
     }
 
+    /// What is sent.
+    public enum Content: String, Sendable, CaseIterable {
+        case audio, video
+        /// A MESSAGE (RFC 3428), which is over with its answer.
+        case text
+    }
+
     /// Name and password for a PBX that asks for them (401, 407).
     public struct Account: Sendable {
         public let name: String
@@ -36,8 +43,11 @@ public struct CanaryPlan {
     public var localAddress: String
     public var transport = Transport.udp
     public var goal = Goal.ringing
+    public var content = Content.audio
     /// Milliseconds until it must have come.
     public var timeout: Int64 = 20_000
+    /// Milliseconds for which the phone may ring, and be answered, when ringing is the goal.
+    public var ringTime: Int64 = 0
     public var account: Account?
     /// Digests for the account.
     public var hash: DigestAnswer.Hash
@@ -67,15 +77,23 @@ public struct CanaryResult: Equatable, Sendable {
     public var ringing: Int64?
     /// Milliseconds from INVITE to the answer.
     public var answer: Int64?
+    /// Milliseconds from INVITE until the caller took the call back, and until its last answer came.
+    public var cancelled: Int64?
+    public var ended: Int64?
     /// Last status of the call; 0 when nothing came.
     public var status: Int
     /// For people: what happened.
     public var text: String
 
-    public init(isGood: Bool, ringing: Int64? = nil, answer: Int64? = nil, status: Int, text: String) {
+    public init(
+        isGood: Bool, ringing: Int64? = nil, answer: Int64? = nil, cancelled: Int64? = nil, ended: Int64? = nil,
+        status: Int, text: String
+    ) {
         self.isGood = isGood
         self.ringing = ringing
         self.answer = answer
+        self.cancelled = cancelled
+        self.ended = ended
         self.status = status
         self.text = text
     }

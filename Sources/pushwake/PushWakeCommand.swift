@@ -15,7 +15,7 @@ struct PushWakeCommand: ParsableCommand {
             EngineCommand.self, SimulateCommand.self, ParseCommand.self, LoadCommand.self, SendCommand.self,
             ExplainCommand.self,
             BindingsCommand.self, NodesCommand.self, TraceCommand.self, DoctorCommand.self, StatsCommand.self,
-            AGICommand.self, CanaryCommand.self,
+            AGICommand.self, CanaryCommand.self, TryCommand.self,
             RegisteredCommand.self, ReloadCommand.self, CheckCommand.self, SettingsCommand.self, PayloadCommand.self,
         ])
 }

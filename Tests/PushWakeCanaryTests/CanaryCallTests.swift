@@ -56,7 +56,10 @@ private func reply(_ status: String, _ cseq: String, callID: String = "canary-1"
         #expect(call.received(reply("200 OK", "1 CANCEL"), now: 2810).isEmpty)
         let end = call.received(reply("487 Request Terminated", "1 INVITE"), now: 2820)
         #expect(method(end.first) == "ACK" && header("To", of: end.first).hasSuffix(";tag=phone"))
-        #expect(result(end) == CanaryResult(isGood: true, ringing: 1800, status: 180, text: "the phone rang"))
+        #expect(
+            result(end)
+                == CanaryResult(
+                    isGood: true, ringing: 1800, cancelled: 1800, ended: 1820, status: 180, text: "the phone rang"))
         #expect(call.deadline == nil)
     }
 
@@ -74,7 +77,9 @@ private func reply(_ status: String, _ cseq: String, callID: String = "canary-1"
         #expect(again == [actions[0]])
         let end = result(call.received(reply("200 OK", "2 BYE"), now: 950))
         #expect(
-            end == CanaryResult(isGood: true, ringing: 700, answer: 700, status: 200, text: "the call was answered"))
+            end
+                == CanaryResult(
+                    isGood: true, ringing: 700, answer: 700, ended: 700, status: 200, text: "the call was answered"))
     }
 
     @Test func `waits for the answer when that is the goal`() {
@@ -118,11 +123,48 @@ private func reply(_ status: String, _ cseq: String, callID: String = "canary-1"
         #expect(result(stream.tick(now: 20_000))?.text == "the PBX did not answer within 20 s")
     }
 
+    @Test func `lets the phone ring for a while, and takes the call back`() {
+        var plan = plan(.tcp)
+        plan.ringTime = 3000
+        var call = CanaryCall(plan, now: 0)
+        _ = call.start(now: 0)
+        #expect(call.received(reply("180 Ringing", "1 INVITE"), now: 1000).isEmpty)
+        #expect(call.deadline == 4000)
+        #expect(method(call.tick(now: 4000).first) == "CANCEL")
+        let end = result(call.received(reply("487 Request Terminated", "1 INVITE"), now: 4020))
+        #expect(end?.isGood == true && end?.cancelled == 4000 && end?.ended == 4020)
+    }
+
+    @Test(arguments: [
+        ("202 Accepted", true, "the text was taken"), ("480 Gone", false, "the text was refused: 480 Gone"),
+    ])
+    func `sends a text, which is over with its answer`(_ status: String, isGood: Bool, words: String) {
+        var plan = plan()
+        plan.content = .text
+        var call = CanaryCall(plan, now: 0)
+        let message = call.start(now: 0).first
+        #expect(method(message) == "MESSAGE" && header("Content-Type", of: message) == "text/plain")
+        #expect(header("Contact", of: message).isEmpty)
+        let actions = call.received(reply(status, "1 MESSAGE"), now: 700)
+        #expect(actions.count == 1 && result(actions)?.isGood == isGood && result(actions)?.text == words)
+        var silent = CanaryCall(plan, now: 0)
+        _ = silent.start(now: 0)
+        _ = silent.received(reply("100 Trying", "1 MESSAGE"), now: 10)
+        #expect(silent.tick(now: 20_000).count == 1)
+    }
+
+    @Test func `offers video where it is asked to`() {
+        var plan = plan()
+        plan.content = .video
+        var call = CanaryCall(plan, now: 0)
+        #expect(text(call.start(now: 0).first).contains("m=video 9 RTP/AVP 96\r\n"))
+    }
+
     @Test func `names the status of a refusal`() {
         var call = CanaryCall(plan(), now: 0)
         _ = call.start(now: 0)
         let end = result(call.received(reply("404 Not Found", "1 INVITE"), now: 5))
-        #expect(end == CanaryResult(isGood: false, status: 404, text: "the call was refused: 404 Not Found"))
+        #expect(end == CanaryResult(isGood: false, ended: 5, status: 404, text: "the call was refused: 404 Not Found"))
     }
 
     @Test(arguments: [

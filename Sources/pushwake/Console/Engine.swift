@@ -30,6 +30,21 @@ enum Engine {
         }
     }
 
+    /// The rows of an answer; nil when what was asked for is not there.
+    static func rows(_ client: EngineClient, _ query: EngineQuery, _ argument: String) throws -> [[EngineField]]? {
+        var rows: [[EngineField]] = []
+        do throws(ClientError) {
+            _ = try client.query(query, argument: argument) { row in
+                rows.append(row)
+                return true
+            }
+            return rows
+        } catch {
+            if case .notFound = error { return nil }
+            throw failure(error)
+        }
+    }
+
     /// Sends the request that was put together, and waits for its reply.
     static func answer(_ client: EngineClient, milliseconds: Int64 = 5000) throws -> MessageReader {
         do throws(ClientError) {

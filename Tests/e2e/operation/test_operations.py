@@ -79,6 +79,13 @@ def test_pushes_are_accepted_and_nothing_happens(server, wire):
     assert "carol" in run(server, "bindings", "--verdict", "notifications off")
 
 
+def test_does_this_phone_wake(server, wire):
+    phone = wire.phone(server, "ivan", "tcp", push=mpush_android())
+    phone.register()
+    phone.sleep()
+    is_as_shown("pushwake try ivan", run(server, "try", "ivan", "--proxy", f"127.0.0.1:{server.port}", "--within", "2", code=15))
+
+
 def test_it_rang_twice(server, wire):
     phones = [wire.phone(server, "dave", "tcp", push=mpush_android()) for _ in range(2)]
     for phone in phones:
