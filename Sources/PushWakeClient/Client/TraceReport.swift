@@ -66,7 +66,9 @@ public struct TraceReport {
             "  Call-ID \(request.text("call_id"))\(cseq)\(node.isEmpty ? "" : ", at node \(node)")",
             "  \(request.text("summary"))",
         ]
-        return (head + request.lines.map(Self.line)).joined(separator: "\n")
+        let remedy = request.text("remedy")
+        return (head + (remedy.isEmpty ? [] : ["  Do: \(remedy)"]) + request.lines.map(Self.line)).joined(
+            separator: "\n")
     }
 
     private static func line(_ fields: [EngineField]) -> String {

@@ -30,12 +30,15 @@ public struct DiagnosisFacts: Equatable, Sendable {
         /// What its pushes carry; nil when that is not known.
         public let payload: PayloadLibrary.Choice?
         public let assessment: WakeRecord.Assessment
+        /// The reason of the last push that failed; empty when the last one was accepted, or it is not known.
+        public let lastFailure: String
         /// Nil for never.
         public let lastPushAgo: Int64?
 
         public init(
             provider: Provider, app: String, token: String, registeredAgo: Int64, expiresIn: Int64, way: Way,
-            payload: PayloadLibrary.Choice? = nil, assessment: WakeRecord.Assessment, lastPushAgo: Int64?
+            payload: PayloadLibrary.Choice? = nil, assessment: WakeRecord.Assessment,
+            lastFailure: String = "", lastPushAgo: Int64?
         ) {
             self.provider = provider
             self.app = app
@@ -45,6 +48,7 @@ public struct DiagnosisFacts: Equatable, Sendable {
             self.way = way
             self.payload = payload
             self.assessment = assessment
+            self.lastFailure = lastFailure
             self.lastPushAgo = lastPushAgo
         }
     }
@@ -54,6 +58,12 @@ public struct DiagnosisFacts: Equatable, Sendable {
         public let provider: Provider
         public let app: String
         public let reason: String
+        /// What the provider said of its token; empty where it was removed for another reason.
+        public var cause: String {
+            reason.hasPrefix(Self.deadToken) ? String(reason.dropFirst(Self.deadToken.count + 1)) : ""
+        }
+        /// How the reason of a binding begins whose token was called dead.
+        public static let deadToken = "token-gone"
 
         public init(provider: Provider, app: String, reason: String) {
             self.provider = provider
@@ -64,17 +74,12 @@ public struct DiagnosisFacts: Equatable, Sendable {
 
     /// The last call or message.
     public struct Request: Equatable, Sendable {
-        public let method: String
+        public let trace: CallTrace
         public let ago: Int64
-        /// As a trace's header has it; empty while it goes on.
-        public let end: String
-        public let summary: String
 
-        public init(method: String, ago: Int64, end: String, summary: String) {
-            self.method = method
+        public init(trace: CallTrace, ago: Int64) {
+            self.trace = trace
             self.ago = ago
-            self.end = end
-            self.summary = summary
         }
     }
 
@@ -95,8 +100,11 @@ public struct DiagnosisFacts: Equatable, Sendable {
     public var lastRequest: Request?
     /// Nil where no push service has told its time.
     public var clock: ClockReading?
-    /// What the services said when they took a credential for wrong, the newest of each.
-    public var configurationErrors: [Provider: String] = [:]
+    /// Why the last REGISTER of the user stored nothing, with the remedy; nil when it did, or none has come.
+    public var refusal: String?
+    /// REGISTERs with push parameters, and requests that may wake, of all users since the engine started.
+    public var registers = 0
+    public var wakes = 0
 
     /// Knows nothing but the name.
     public init(aor: String) { self.aor = aor }

@@ -5,6 +5,8 @@ public struct UserDiagnosis: Equatable, Sendable {
     /// How a step fares.
     public enum State: String, Sendable {
         case fine = "ok"
+        /// Nobody has tried it yet.
+        case open
         /// It may be the cause, or become one.
         case doubtful = "look"
         /// With this no phone rings.
@@ -74,7 +76,11 @@ public struct UserDiagnosis: Equatable, Sendable {
         if let worst { return worst.remedy }
         if facts.phones.contains(where: \.hasWoken) { return "nothing: a call to \(shownUser) rings" }
         if let silent = facts.phones.first(where: { $0.assessment == .pushedForNone }) {
-            return "it was pushed and has not registered: \(Self.silence(silent.provider))"
+            return "it was pushed and has not registered: \(Remedy.silence(silent.provider))"
+        }
+        if facts.wakes == 0, facts.lastRequest == nil {
+            return
+                "try it: pushwake send call \(shownUser), and see whether the phone wakes; then call \(shownUser): if no call shows here, calls do not go through pushwake_lookup() in kamailio.cfg"
         }
         return "try it: pushwake send call \(shownUser), and see whether the phone wakes"
     }
@@ -85,7 +91,9 @@ public struct UserDiagnosis: Equatable, Sendable {
     private var shownUser: String { PrintableText.cleaned(facts.aor) }
 
     private mutating func add(_ step: Step, _ state: State, _ text: String, _ remedy: String = "") {
-        findings.append(Finding(step: step, state: state, text: PrintableText.cleaned(text), remedy: remedy))
+        findings.append(
+            Finding(
+                step: step, state: state, text: PrintableText.cleaned(text), remedy: PrintableText.cleaned(remedy)))
     }
 
     // MARK: Steps
@@ -97,27 +105,34 @@ public struct UserDiagnosis: Equatable, Sendable {
                 .register, .failing, "there is no push binding of \(facts.aor), but one of \(other)",
                 "ask for the user as the registrar has it: pushwake doctor \(shown)")
         }
-        guard let removed = facts.removed.first else {
+        if let refusal = facts.refusal {
             return add(
-                .register, .failing, "no REGISTER of \(facts.aor) had a push token that can be used here",
-                "look at what the phone sends (pushwake parse FILE with a captured REGISTER), and in the log for what is wrong with it"
+                .register, .failing, "the last REGISTER of \(facts.aor) brought nothing to push to: \(refusal)", refusal
             )
+        }
+        guard let removed = facts.removed.first else {
+            return facts.registers > 0
+                ? add(
+                    .register, .failing, "no REGISTER of \(facts.aor) had a push token",
+                    "the phone sends no push token: look at what it sends (pushwake parse FILE with a captured REGISTER), and turn push on in the app"
+                )
+                : add(
+                    .register, .failing, "no REGISTER with a push token has come to the engine since it started",
+                    "let REGISTERs go through pushwake_save() in place of save() in kamailio.cfg; if they do, the apps send no push token"
+                )
         }
         add(
             .register, .failing,
             "the last binding, \(removed.provider.name) \(removed.app), was removed: \(removed.reason)",
-            "open the app on the phone, so that it registers with a token of today; it must be logged in")
+            remedy(after: .tokenGone, removed.cause, removed.provider))
     }
 
     /// Tokens for push services carry the time at which they were made (`iat`): a wrong clock makes them worthless.
     private mutating func lookAtClock() {
         guard let clock = facts.clock else { return }
         guard clock.isOff else { return add(.clock, .fine, clock.words) }
-        add(.clock, clock.distance >= ClockReading.harmful ? .failing : .doubtful, clock.words, Self.setClock)
+        add(.clock, clock.distance >= ClockReading.harmful ? .failing : .doubtful, clock.words, Remedy.clock)
     }
-
-    private static let setClock =
-        "set this machine's clock and keep it right by NTP (timedatectl, chronyc tracking): the tokens for Apple and Google carry its time"
 
     private mutating func look(at phone: DiagnosisFacts.Phone, _ name: String) {
         let ago = Self.time(phone.registeredAgo)
@@ -148,21 +163,17 @@ public struct UserDiagnosis: Equatable, Sendable {
             add(
                 .provider, .failing,
                 "the pushes to \(provider) failed so often that its circuit is open: \(cause.outcome.name) \(cause.reason)",
-                remedy(after: cause.outcome, cause.reason))
+                remedy(after: cause.outcome, cause.reason, phone.provider))
             return true
         case .refused(let problem):
             let text = "\(provider) gives no access for the key of \(name): \(problem)"
-            add(.key, .failing, text, remedy(after: .misconfigured, problem))
+            add(.key, .failing, text, remedy(after: .misconfigured, problem, phone.provider))
             return true
         case .unreachable(let problem):
             add(.key, .fine, "there is a key for \(name)")
-            let isCertificate = problem.contains("certificate") && Self.isAboutTime(problem)
             add(
                 .provider, .failing, "\(provider) cannot be reached: \(problem)",
-                isCertificate
-                    ? "compare this machine's clock with the time (timedatectl): a certificate is good from one day to another"
-                    : "let this machine reach \(provider) over TLS: firewall, http_proxy, ca_file, and a clock that is right"
-            )
+                Remedy.unreachable(problem, phone.provider))
             return true
         case .backedOff:
             add(.key, .fine, "there is a key for \(name)")
@@ -174,7 +185,7 @@ public struct UserDiagnosis: Equatable, Sendable {
             add(.key, .fine, "there is a key for \(name)")
             let words = connections == 1 ? "1 connection is open" : "\(connections) connections are open"
             add(
-                .provider, .fine,
+                .provider, connections > 0 ? .fine : .open,
                 connections > 0
                     ? "\(provider) is reached over TLS, \(words)" : "\(provider) is connected when it is needed")
             return true
@@ -185,41 +196,48 @@ public struct UserDiagnosis: Equatable, Sendable {
         let words = phone.assessment.words
         let last = phone.lastPushAgo.map { ", the last one \(Self.time($0)) ago" } ?? ""
         switch phone.assessment {
-        case .neverPushed: add(.push, .fine, "\(name) was \(words)")
+        case .neverPushed: add(.push, .open, "\(name) was \(words)")
         case .pushedForNone:
             add(.push, .fine, "a push to \(name) was accepted, for no call\(last)")
             guard let ago = phone.lastPushAgo else { break }
             let hasCome = phone.registeredAgo <= ago
-            add(.wake, .fine, "\(name) has \(hasCome ? "registered" : "not registered") since")
+            add(.wake, hasCome ? .fine : .open, "\(name) has \(hasCome ? "registered" : "not registered") since")
         case .failing(_, let outcome):
             let state: State = outcome == .throttled || outcome == .overloaded ? .doubtful : .failing
-            let reason = outcome == .misconfigured ? facts.configurationErrors[phone.provider] : nil
+            let reason = phone.lastFailure
             add(
-                .push, state, "\(name): \(words)\(reason.map { " (\($0))" } ?? "")\(last)",
-                remedy(after: outcome, reason ?? ""))
+                .push, state, "\(name): \(words)\(reason.isEmpty ? "" : " (\(reason))")\(last)",
+                remedy(after: outcome, reason, phone.provider))
         case .unproven(let accepted):
             add(.push, .fine, "\(accepted) of the pushes to \(name) were accepted\(last)")
-            add(.wake, .fine, "\(name): \(words), which says nothing yet")
+            add(.wake, .open, "\(name): \(words), which says nothing yet")
         case .neverWoke, .stoppedWaking:
             add(.push, .fine, "pushes to \(name) are accepted\(last)")
-            add(.wake, .failing, "\(name): \(words)", Self.silence(phone.provider))
+            add(.wake, .failing, "\(name): \(words)", Remedy.silence(phone.provider))
         case .wakes:
             add(.push, .fine, "pushes to \(name) are accepted\(last)")
             add(.wake, .fine, "\(name) \(words)")
         case .wakesSometimes:
             add(.push, .fine, "pushes to \(name) are accepted\(last)")
-            add(.wake, .doubtful, "\(name) \(words)", Self.silence(phone.provider))
+            add(.wake, .doubtful, "\(name) \(words)", Remedy.silence(phone.provider))
         }
     }
 
     private mutating func lookAtLastRequest() {
         guard let request = facts.lastRequest else {
-            return add(.call, .fine, "there was no call or message since the engine started")
+            // Calls of users without a phone to push are not kept.
+            guard !facts.phones.isEmpty else { return }
+            return add(.call, .open, "there was no call or message since the engine started")
         }
-        let text =
-            "\(request.method), \(Self.time(request.ago)) ago, \(request.end): \(request.summary)"
-        let isFine = request.end == CallEnd.answered.name || request.end.isEmpty || request.end == "not watched"
-        add(.call, isFine ? .fine : .doubtful, text, "read it line by line: pushwake trace \(shownUser)")
+        let trace = request.trace
+        let end = trace.ending.isEmpty ? "goes on" : trace.ending
+        let text = "\(trace.method), \(Self.time(request.ago)) ago, \(end): \(trace.summary)"
+        switch trace.result {
+        case .open: add(.call, .open, text)
+        case .fine: add(.call, .fine, text)
+        case .early(let remedy): add(.call, .doubtful, text, remedy)
+        case .failed(let remedy): add(.call, .failing, text, remedy)
+        }
     }
 
     /// `40 s`, `5 min`, `3 h`, `2 days`.
@@ -234,40 +252,10 @@ public struct UserDiagnosis: Equatable, Sendable {
 
     // MARK: Remedies
 
-    /// What to do about pushes that end so; `reason` is the service's own word.
-    private func remedy(after outcome: Outcome, _ reason: String) -> String {
-        guard outcome == .misconfigured else { return Self.remedy(outcome) }
-        // Apple takes a token of the last hour; who makes one anew and hears this again has a clock that is behind.
-        if reason.hasPrefix("ExpiredProviderToken") || Self.isAboutTime(reason) { return Self.setClock }
-        if reason.hasPrefix("InvalidProviderToken"), facts.clock?.isOff == true { return Self.setClock }
-        if reason.hasPrefix("PERMISSION_DENIED") { return FCMResponse.permissionRemedy }
-        if reason.hasPrefix("THIRD_PARTY_AUTH_ERROR") { return FCMResponse.thirdPartyRemedy }
-        return Self.remedy(outcome)
-    }
-
-    /// Tokens have `iat`, certificates `notBefore` and `notAfter`.
-    private static func isAboutTime(_ reason: String) -> Bool {
-        ["(iat)", "not yet valid", "has expired"].contains { reason.contains($0) }
-    }
-
-    private static func remedy(_ outcome: Outcome) -> String {
-        switch outcome {
-        case .tokenGone:
-            "open the app on the phone, so that it registers with a token of today; where others fail too, compare environment, topic and project with the app's"
-        case .rejected: "see what would be sent (pushwake explain), and what the log says that the provider refuses"
-        case .misconfigured:
-            "compare key, key id, team, topic and environment with the provider's console, and the clock with the time; the log has the provider's word"
-        case .throttled: "wait; when it happens often, fewer pushes must go to this phone: device_pushes"
-        case .unavailable: "look at the way to the provider: firewall, http_proxy, DNS; the log has the reason"
-        case .expired: "look at wake_timeout and the provider's answers: the push did not leave in time"
-        case .overloaded: "look at pushwake stats: the engine has more pushes than it can send"
-        case .accepted: ""
-        }
-    }
-
-    private static func silence(_ provider: Provider) -> String {
-        let rest = "start the app once, and see whether it registers when it is pushed (pushwake send call)"
-        return "\(provider.row.phoneRemedy); \(rest)"
+    /// The same as `Remedy.push`, where this machine's clock is not known to be wrong.
+    private func remedy(after outcome: Outcome, _ reason: String, _ provider: Provider) -> String {
+        if reason.hasPrefix("InvalidProviderToken"), facts.clock?.isOff == true { return Remedy.clock }
+        return Remedy.push(outcome, reason, provider)
     }
 }
 

@@ -169,6 +169,10 @@ public struct StatusPage: Sendable {
         html.markup("</h2><p>")
         if !trace.from.isEmpty { html.value("From \(trace.from): ") }
         html.value("\(Self.ending(of: trace)); \(trace.summary).")
+        if case .failed(let remedy) = trace.result {
+            html.markup("</p><p class=\"advice\"><b>Do:</b> ")
+            html.value(remedy)
+        }
         html.markup("</p><p class=\"callid\">Call-ID ")
         html.value(trace.callID)
         html.markup("</p><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Sequence\">")
@@ -193,13 +197,14 @@ public struct StatusPage: Sendable {
     }
 
     private static func style(of trace: CallTrace) -> String {
-        guard let end = trace.end else { return "open" }
-        return end.how == .answered || end.how == .completedElsewhere ? "fine" : "failing"
+        guard trace.end != nil else { return "open" }
+        return trace.result == .fine ? "fine" : "failing"
     }
 
     private static func style(of state: UserDiagnosis.State) -> String {
         switch state {
         case .fine: "fine"
+        case .open: "open"
         case .doubtful: "doubtful"
         case .failing: "failing"
         }

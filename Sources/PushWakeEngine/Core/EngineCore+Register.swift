@@ -121,6 +121,11 @@ extension EngineCore {
         }
         let outcome = Self.outcome(registration, stored: kept.bound.stored.count, removed: kept.removed.count, problems)
         if outcome == .ignored { statistics.refused += 1 }
+        if outcome == .ignored, let problem = problems.first {
+            refusals.note(problem, of: registration.aor)
+        } else if outcome == .stored {
+            refusals.forget(registration.aor)
+        }
         let verbs = settle(registration, kept) + tellRequests(of: registration, host)
         guard let peer else { return dispatch(verbs) }
         let own = dispatch(verbs, exceptOf: host.id)

@@ -7,9 +7,6 @@ internal import PushWakeSystem
 
 /// What takes bindings away by itself: tokens that providers call dead, and phones that do not come.
 extension EngineCore {
-    /// How the reason of a binding begins whose token was called dead.
-    static let deadToken = "token-gone"
-
     /// Draws the consequences of a finished push: the binding of a dead token goes, and everybody hears of it.
     func recordResult(_ job: PushJob, _ verdict: Verdict, _ status: Int) -> PushResult {
         var isRemoved = false
@@ -32,7 +29,7 @@ extension EngineCore {
             isBindingRemoved: isRemoved, microseconds: SystemClock.monotonicMicroseconds() - job.startedAt,
             aor: job.binding.aor, callID: job.content.callID, provider: job.binding.provider, app: job.binding.app,
             token: EngineLog.shortened(job.binding.token), reason: verdict.reason)
-        wakeRecords.ended(job.binding, verdict.outcome, now: delivery.loop.now)
+        wakeRecords.ended(job.binding, verdict.outcome, verdict.reason, now: delivery.loop.now)
         report(result, detail: detail)
         return result
     }
@@ -52,7 +49,7 @@ extension EngineCore {
                 return (false, true)
             }
             let selector = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
-            let reason = "\(Self.deadToken) \(verdict.reason)"
+            let reason = "\(DiagnosisFacts.Removed.deadToken) \(verdict.reason)"
             return (try !store.remove(selector, of: binding.aor, reason: reason, now: now).isEmpty, false)
         } then: { [log] (result: Result<(removed: Bool, isNewer: Bool), StoreError>) in
             let name = PrintableText.logValue(binding.aor)
@@ -71,7 +68,7 @@ extension EngineCore {
     private func restore(_ trip: TokenRemovalGuard.Trip, _ verdict: Verdict) {
         for user in trip.removed {
             restore(of: user.aor) { tombstone in
-                tombstone.reason.hasPrefix(Self.deadToken)
+                tombstone.reason.hasPrefix(DiagnosisFacts.Removed.deadToken)
                     && user.tokens.contains(TokenRemovalGuard.digest(of: tombstone.binding))
             } then: { [log] result in
                 guard case .failure(let error) = result else { return }
@@ -85,7 +82,7 @@ extension EngineCore {
             """
             \(trip.setup.words): the tokens of \(trip.bad) of the last \(trip.users) users are called bad \
             (\(verdict.reason)); none is removed, and \(back) that were are restored, until one that worked before works \
-            again: \(trip.setup.remedy)
+            again: \(Remedy.setup(of: trip.setup.provider))
             """,
             now: delivery.loop.now)
     }
@@ -201,17 +198,5 @@ extension TokenRemovalGuard.Setup {
         let place = environment == .standard ? "" : " \(environment.name)"
         let kind = isForCalls ? " voip" : ""
         return "\(provider.name)\(place)\(kind) \(PrintableText.logValue(app, most: 120))"
-    }
-
-    /// What is looked at first where a provider calls all tokens bad.
-    fileprivate var remedy: String {
-        switch provider {
-        case .apns: "check apns_environment, apns_topic and the app's bundle id"
-        case .fcm: "check whether fcm_key is of the project that the app was built with"
-        case .webpush: "check vapid_key, and whether something answers in the service's place"
-        case .acrobits: "check the app's id at Acrobits"
-        case .webhook: "check what webhook_url leads to, and webhook_answers"
-        case .harmonyos: "check whether harmonyos_key is of the project that the app was built with"
-        }
     }
 }

@@ -57,6 +57,8 @@ final class EngineCore {
     var capture: TraceCapture?
     /// Which tokens wake their phones.
     var wakeRecords = WakeRecords()
+    /// Why the last REGISTER of a user stored nothing.
+    var refusals = RecentReasons<String>()
     /// How busy the engine is.
     let load: LoadWatch
     let pages: PageQueue

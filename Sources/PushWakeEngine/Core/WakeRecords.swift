@@ -18,6 +18,8 @@ struct WakeRecords {
     }
 
     private var table: [[Entry]]
+    /// Of tokens whose last push failed.
+    private var reasons = RecentReasons<UInt64>()
     private let limit: Int
     private(set) var count = 0
 
@@ -36,8 +38,9 @@ struct WakeRecords {
     }
 
     /// Any push to it has ended. What ended on our side says nothing about the token.
-    mutating func ended(_ binding: Binding, _ outcome: Outcome, now: Int64) {
+    mutating func ended(_ binding: Binding, _ outcome: Outcome, _ reason: String = "", now: Int64) {
         guard outcome != .expired, outcome != .overloaded else { return }
+        if outcome != .accepted { reasons.note(reason, of: Self.key(of: binding)) }
         change(binding) { $0.end(outcome, now: Self.seconds(now)) }
     }
 
@@ -45,6 +48,12 @@ struct WakeRecords {
     func record(of binding: Binding) -> WakeRecord {
         let key = Self.key(of: binding)
         return table[set(of: key)].first { $0.key == key }?.record ?? WakeRecord()
+    }
+
+    /// Why its last push failed; empty when it did not, or that is not known.
+    func reason(of binding: Binding) -> String {
+        guard case .failing = record(of: binding).assessment else { return "" }
+        return reasons.reason(of: Self.key(of: binding)) ?? ""
     }
 
     /// Seconds since a time that a record has.

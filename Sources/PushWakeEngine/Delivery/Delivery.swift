@@ -16,8 +16,6 @@ final class Delivery {
     private var knownProblems: [Provider: [String]] = [:]
     /// What push services say the time is.
     let clocks: ProviderClocks
-    /// What each provider said when it took a credential for wrong last.
-    private(set) var configurationErrors: [Provider: String] = [:]
     /// Monotonic milliseconds.
     private var nextTimeCheck: Int64 = 0
     /// Called with each provider whose settings, keys or certificates were read again.
@@ -216,7 +214,6 @@ final class Delivery {
         case .noChannel(let verdict):
             // No channel's breaker hears of it: nobody has failed.
             job.channel = nil
-            if verdict.outcome == .misconfigured { configurationErrors[job.binding.provider] = verdict.reason }
             return loop.atEndOfTurn { job.finish(verdict, status: 0) }
         }
         if case .open = channel.breaker.admit(now: loop.now) {
@@ -243,7 +240,6 @@ final class Delivery {
     }
 
     private func note(_ verdict: Verdict, of job: PushJob, on channel: any ProviderChannel) {
-        if verdict.outcome == .misconfigured { configurationErrors[job.binding.provider] = verdict.reason }
         // Phones name their apps: one that is another team's must not open the circuit for all.
         guard !verdict.isOfApp else { return }
         // Refused here while its service wants a pause: one answer of the service must not count for all who come meanwhile.

@@ -56,21 +56,15 @@ extension EngineCore {
         facts.writeProblem = storeRefusal.map { "\($0)" }
         facts.isFileGone = storeFile?.isInPlace == false
         facts.clock = delivery.clocks.current
-        facts.configurationErrors = delivery.configurationErrors
+        facts.refusal = refusals.reason(of: aor)
+        (facts.registers, facts.wakes) = (statistics.registers, statistics.wakes)
         // A store that nodes share is not looked through for names.
         if shared == nil, facts.phones.isEmpty { facts.others = (try? others(like: aor, now)) ?? [] }
         if let id = traces.find(aor, limit: 1).first, let trace = traces.trace(of: id) {
-            let header = trace.header(now: SystemClock.monotonicMilliseconds())
-            facts.lastRequest = DiagnosisFacts.Request(
-                method: trace.method, ago: max(0, SystemClock.monotonicMilliseconds() - trace.startedAt) / 1000,
-                end: Self.text("end", header), summary: trace.summary)
+            let ago = max(0, SystemClock.monotonicMilliseconds() - trace.startedAt) / 1000
+            facts.lastRequest = DiagnosisFacts.Request(trace: trace, ago: ago)
         }
         return facts
-    }
-
-    private static func text(_ name: String, _ row: CallTrace.Row) -> String {
-        guard case .text(let text)? = row.first(where: { $0.name == name })?.value else { return "" }
-        return text
     }
 
     private func phone(_ binding: Binding, _ now: Int64) -> DiagnosisFacts.Phone {
@@ -79,6 +73,7 @@ extension EngineCore {
             provider: binding.provider, app: binding.app, token: EngineLog.shortened(binding.token),
             registeredAgo: max(0, now &- binding.registeredAt), expiresIn: binding.expiresAt &- now,
             way: delivery.way(to: binding), payload: payloadChoice(for: binding), assessment: record.assessment,
+            lastFailure: wakeRecords.reason(of: binding),
             lastPushAgo: WakeRecords.ago(record.lastPush, now: delivery.loop.now))
     }
 

@@ -7,12 +7,12 @@ import Testing
 @Suite struct `A diagnosis of a user` {
     private func phone(
         _ assessment: WakeRecord.Assessment, way: DiagnosisFacts.Way = .ready(connections: 1), expiresIn: Int64 = 100,
-        registeredAgo: Int64 = 300
+        registeredAgo: Int64 = 300, lastFailure: String = ""
     ) -> DiagnosisFacts.Phone {
         DiagnosisFacts.Phone(
             provider: .apns, app: "com.a", token: "abc…def", registeredAgo: registeredAgo, expiresIn: expiresIn,
             way: way,
-            assessment: assessment, lastPushAgo: 42)
+            assessment: assessment, lastFailure: lastFailure, lastPushAgo: 42)
     }
 
     private func diagnosis(_ phones: DiagnosisFacts.Phone...) -> UserDiagnosis {
@@ -24,7 +24,7 @@ import Testing
     @Test func `goes along the way of the call`() {
         let found = diagnosis(phone(.wakes(1200)))
         #expect(found.findings.map(\.step) == [.register, .key, .provider, .push, .wake, .call])
-        #expect(found.isFine && found.findings.allSatisfy { $0.state == .fine })
+        #expect(found.isFine && found.findings.allSatisfy { $0.state == ($0.step == .call ? .open : .fine) })
         #expect(found.advice == "nothing: a call to bob rings")
     }
 
@@ -45,9 +45,9 @@ import Testing
 
     @Test(arguments: [
         (DiagnosisFacts.Way.missing("set apns_key"), UserDiagnosis.Step.key, "set apns_key"),
-        (.unreachable("connection refused"), .provider, "firewall"),
-        (.circuitOpen(Verdict(.unavailable, reason: "connection refused")), .provider, "firewall"),
-        (.circuitOpen(Verdict(.misconfigured, reason: "InvalidProviderToken")), .provider, "key id"),
+        (.unreachable("Connection refused"), .provider, "firewall"),
+        (.circuitOpen(Verdict(.unavailable, reason: "Connection refused")), .provider, "firewall"),
+        (.circuitOpen(Verdict(.misconfigured, reason: "InvalidProviderToken")), .provider, "apns_key_id"),
         (.circuitOpen(Verdict(.misconfigured, reason: "PERMISSION_DENIED: …")), .provider, "Google Cloud console"),
         (.circuitOpen(Verdict(.misconfigured, reason: "THIRD_PARTY_AUTH_ERROR")), .provider, "Firebase console"),
     ])
@@ -77,9 +77,8 @@ import Testing
         way: DiagnosisFacts.Way = .ready(connections: 1)
     ) -> UserDiagnosis {
         var facts = DiagnosisFacts(aor: "bob")
-        facts.phones = [phone(assessment, way: way)]
+        facts.phones = [phone(assessment, way: way, lastFailure: refusal ?? "")]
         facts.clock = ClockReading(host: "fcm.googleapis.com", ahead: ahead)
-        if let refusal { facts.configurationErrors = [.apns: refusal] }
         return UserDiagnosis(facts)
     }
 
@@ -108,6 +107,27 @@ import Testing
         #expect(!refused.isFine && refused.advice.contains("NTP") == isClock)
     }
 
+    @Test(arguments: [
+        (DiagnosisFacts.Removed(provider: .apns, app: "a", reason: "token-gone BadDeviceToken"), "apns_environment"),
+        (.init(provider: .apns, app: "a", reason: "token-gone DeviceTokenNotForTopic"), "apns_topic"),
+        (.init(provider: .fcm, app: "a", reason: "token-gone SENDER_ID_MISMATCH"), "fcm_key"),
+        (.init(provider: .fcm, app: "a", reason: "token-gone UNREGISTERED"), "open the app"),
+        (.init(provider: .fcm, app: "a", reason: "by hand"), "open the app"),
+    ])
+    func `says of a binding that is gone what to do by its reason`(removed: DiagnosisFacts.Removed, word: String) {
+        var facts = DiagnosisFacts(aor: "bob")
+        facts.removed = [removed]
+        #expect(UserDiagnosis(facts).advice.contains(word))
+    }
+
+    @Test func `calls nothing fine that nobody has tried`() {
+        let found = diagnosis(phone(.neverPushed, way: .ready(connections: 0)))
+        let open = found.findings.filter { $0.state == .open }.map(\.step)
+        #expect(open == [.provider, .push, .call] && found.isFine)
+        let away = diagnosis(phone(.neverPushed, way: .unreachable("Connection refused")))
+        #expect(!away.findings.contains { $0.step == .push && $0.state == .fine })
+    }
+
     @Test func `takes a certificate that is not good today for a question of the clock`() {
         let early = phone(.neverPushed, way: .unreachable("certificate of fcm.googleapis.com: not yet valid"))
         #expect(diagnosis(early).advice.contains("timedatectl"))
@@ -132,10 +152,15 @@ import Testing
 
     @Test func `tells why there is no binding`() {
         var facts = DiagnosisFacts(aor: "bob")
+        #expect(UserDiagnosis(facts).advice.contains("pushwake_save()"))
+        facts.registers = 1
         #expect(UserDiagnosis(facts).advice.contains("pushwake parse"))
+        #expect(!UserDiagnosis(facts).findings.contains { $0.step == .call })
         facts.removed = [.init(provider: .fcm, app: "a", reason: "token-gone UNREGISTERED")]
         #expect(UserDiagnosis(facts).advice.contains("open the app"))
         #expect(UserDiagnosis(facts).findings.first?.text.contains("UNREGISTERED") == true)
+        facts.refusal = "pn-provider: pushes through fcm are not set up here; set fcm_key"
+        #expect(UserDiagnosis(facts).advice.contains("set fcm_key"))
         facts.others = ["bob@example.com"]
         #expect(
             UserDiagnosis(facts).advice == "ask for the user as the registrar has it: pushwake doctor bob@example.com")
@@ -164,9 +189,13 @@ import Testing
 
     @Test func `cleans what comes from packets, and writes times as people do`() {
         var facts = DiagnosisFacts(aor: "bob")
-        facts.lastRequest = .init(method: "INVITE", ago: 42, end: "timed out", summary: "x\u{1B}[31m\ny")
+        var trace = CallTrace(method: "IN\u{1B}[31m\nVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
+        trace.append(.rung(device: 0, leg: 1, contact: "sip:a@b"), now: 0)
+        trace.append(.ended(.timedOut), now: 9)
+        facts.lastRequest = .init(trace: trace, ago: 42)
         let found = UserDiagnosis(facts).findings.last
-        #expect(found?.state == .doubtful && found?.text == "INVITE, 42 s ago, timed out: x?[31m?y")
+        #expect(found?.state == .failing)
+        #expect(found?.text == "IN?[31m?VITE, 42 s ago, timed out: phone 1 was rung and did not answer")
         #expect([-1, 119, 120, 7200, 172_800].map(UserDiagnosis.time) == ["0 s", "119 s", "2 min", "2 h", "2 days"])
     }
 }

@@ -167,6 +167,16 @@ private func binding(_ token: String, _ provider: Provider = .fcm) -> Binding {
         #expect(records.record(of: binding("one")).assessment == .failing(1, .rejected))
     }
 
+    @Test func `know why the last push failed until one is accepted`() {
+        var records = WakeRecords()
+        records.ended(binding("one"), .tokenGone, "BadDeviceToken", now: 1)
+        #expect(records.reason(of: binding("one")) == "BadDeviceToken" && records.reason(of: binding("two")).isEmpty)
+        records.ended(binding("one"), .accepted, now: 2)
+        #expect(records.reason(of: binding("one")).isEmpty)
+        for index in 0..<5000 { records.ended(binding("t\(index)"), .rejected, "HTTP 400", now: 3) }
+        #expect(records.reason(of: binding("t4999")) == "HTTP 400")
+    }
+
     @Test func `forget the token that was pushed longest ago when there is no room`() {
         var records = WakeRecords(sets: 1, perSet: 3)
         for (time, token) in ["one", "two", "three"].enumerated() {

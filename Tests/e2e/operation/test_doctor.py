@@ -37,10 +37,10 @@ def test_a_phone_that_wakes_needs_nothing(kamailio, actors):
 
 
 def test_a_user_without_a_binding_is_told_why(kamailio, actors):
-    done = doctor(kamailio, "stranger")
-    assert done.returncode == 1 and "fails REGISTER" in done.stdout and "pushwake parse" in done.stdout
     phone = actors.phone(kamailio, "moved", mpush_android())
     phone.register()
+    done = doctor(kamailio, "stranger")
+    assert done.returncode == 1 and "fails REGISTER" in done.stdout and "pushwake parse" in done.stdout
     done = doctor(kamailio, "moved@example.com")
     assert done.returncode == 1 and "Do: ask for the user as the registrar has it: pushwake doctor moved\n" in done.stdout
     # Copied from a phone's settings or a log.

@@ -113,10 +113,10 @@ def test_it_worked_yesterday(server, wire, simulator):
 
 
 def test_nobody_is_there_to_push(server, wire):
-    output = run(server, "doctor", "frank", code=1)
-    is_as_shown("pushwake doctor frank", output)
     phone = wire.phone(server, "grace", push=mpush_android())
     phone.register()
+    output = run(server, "doctor", "frank", code=1)
+    is_as_shown("pushwake doctor frank", output)
     server.rpc("pushwake.remove", "grace")
     is_as_shown("pushwake bindings grace", run(server, "bindings", "grace"))
 

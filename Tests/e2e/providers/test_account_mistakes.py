@@ -103,7 +103,7 @@ def test_a_circuit_says_what_opened_it(make_simulator, make_engine, tmp_path):
     assert engine.run("send", "call", "bob").returncode == 1
     found = doctor(engine, "bob")
     assert "circuit is open" in found["provider"] and "InvalidProviderToken" in found["provider"]
-    assert "firewall" not in found["advice"] and "key id" in found["advice"]
+    assert "firewall" not in found["advice"] and "apns_key_id" in found["advice"]
 
 
 def test_a_circuit_that_no_connection_opened_says_so(make_simulator, make_engine, tmp_path):

@@ -108,19 +108,13 @@ public enum FCMResponse {
 }
 
 extension FCMResponse {
-    /// What lets a service account send.
-    static let permissionRemedy =
-        "in the Google Cloud console enable the Firebase Cloud Messaging API for the project, and give the service account the role Firebase Cloud Messaging API Admin"
-    /// What lets Google push to iPhones and browsers in the name of an app.
-    static let thirdPartyRemedy =
-        "in the Firebase console (Project settings, Cloud Messaging) give this app a valid APNs key, or a browser its Web Push certificate"
     /// Characters of Google's text that are passed on: the URL at which an API is enabled ends before.
     private static let longestText = 240
 
     /// The word and Google's text: it names the permission that is missing, or the URL at which the API is enabled.
     private static func explained(_ word: String, _ error: JSONValue?) -> String {
         let text = (error?["message"]?.string ?? "").prefix(longestText)
-        let remedy = text.contains("Enable it") || word != "PERMISSION_DENIED" ? "" : " (\(permissionRemedy))"
+        let remedy = text.contains("Enable it") || word != "PERMISSION_DENIED" ? "" : " (\(Remedy.permission))"
         return text.isEmpty ? word + remedy : "\(word): \(text)\(remedy)"
     }
 
@@ -129,7 +123,7 @@ extension FCMResponse {
     private static func thirdParty(_ error: JSONValue?) -> Verdict {
         let theirs = (error?["details"]?.array ?? []).lazy.compactMap { $0["reason"]?.string }.first ?? ""
         let word = "THIRD_PARTY_AUTH_ERROR" + (theirs.isEmpty ? "" : " \(theirs.prefix(64))")
-        var verdict = Verdict(.misconfigured, reason: "\(word) (\(thirdPartyRemedy))")
+        var verdict = Verdict(.misconfigured, reason: "\(word) (\(Remedy.thirdParty))")
         verdict.isOfApp = true
         return verdict
     }
