@@ -50,6 +50,19 @@ public enum FileContent {
         Array(withoutMark(bytes).prefix { $0 != 0x0A && $0 != 0x0D })
     }
 
+    /// Writes a file anew that anybody may read; a link is not followed.
+    public static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
+        let flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+        let descriptor = clinux_open(path, flags, 0o644)
+        guard descriptor >= 0 else { throw SystemError.last("write \(path)") }
+        defer { _ = close(descriptor) }
+        let count = bytes.withUnsafeBytes { CLinux.write(descriptor, $0.baseAddress, $0.count) }
+        guard count == bytes.count else { throw SystemError.last("write \(path)") }
+    }
+
+    /// Takes a file away, if it is there.
+    public static func remove(_ path: String) { _ = unlink(path) }
+
     /// The first bytes of a file of any length.
     public static func read(_ path: String, atMost count: Int) throws(SystemError) -> [UInt8] {
         let descriptor = clinux_open_for_reading(path)
@@ -110,6 +123,9 @@ public struct FileStamp: Equatable, Sendable {
 
     /// Whether this process may make files in a directory.
     public static func isWritable(_ directory: String) -> Bool { access(directory, W_OK | X_OK) == 0 }
+
+    /// Whether this process may read a file.
+    public static func isReadable(_ path: String) -> Bool { access(path, R_OK) == 0 }
 
     /// Whether this process' user has made a file, or was given it.
     public static func isOfThisUser(_ path: String) -> Bool {

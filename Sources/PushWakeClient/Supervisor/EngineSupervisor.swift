@@ -31,6 +31,8 @@ public final class EngineSupervisor {
     /// Milliseconds that an engine may take to answer before its silence is logged: somebody else's, or one of our own,
     /// which may have a large store to open.
     var grace: Int64
+    /// What the engine that runs now has called an error last.
+    private var lastError = ""
     /// Since when nobody answers.
     private var lostAt: Int64?
     /// Asks over the same connection, and hears of all that comes.
@@ -109,6 +111,7 @@ public final class EngineSupervisor {
     public func stop() {
         legs?.engineLeft()
         client.disconnect()
+        if isSupervised { EngineAbsence.clear(at: settings.text(.engineSocket)) }
         child?.stop(milliseconds: 2000)
         child?.takeLines().forEach(log)
         child = nil
@@ -125,10 +128,12 @@ public final class EngineSupervisor {
             members.add(started.errorDescriptor)
             child = started
             hasLogged = false
+            lastError = ""
             lostAt = nil
             subscribeAt = now + 20
         } catch {
             if !hasLogged { onLog(.error, error.message) }
+            EngineAbsence.note(error.message, at: settings.text(.engineSocket))
             (hasLogged, isMissed) = (true, true)
             startAt = now + policy.died(now: now)
         }
@@ -160,6 +165,8 @@ public final class EngineSupervisor {
         let delay = policy.died(now: now)
         startAt = now + delay
         isMissed = true
+        EngineAbsence.note(
+            lastError.isEmpty ? "it ended (\(end))" : lastError, at: settings.text(.engineSocket))
         onLog(.error, "the engine ended (\(end)); starting it again in \(delay) ms; calls go on without push")
     }
 
@@ -204,6 +211,7 @@ public final class EngineSupervisor {
 
     private func noteAnswer() {
         if isMissed { onLog(.notice, "the engine answers") }
+        if isSupervised { EngineAbsence.clear(at: settings.text(.engineSocket)) }
         (hasLogged, isMissed) = (false, false)
         lostAt = nil
     }
@@ -260,6 +268,7 @@ public final class EngineSupervisor {
 
     private func log(_ line: String) {
         let (level, text) = LogLevel.parse(line: line)
+        if level == .error { lastError = text }
         onLog(level, text)
     }
 }

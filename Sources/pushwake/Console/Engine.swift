@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import PushWakeClient
+import PushWakeCore
 
 /// Talks to the engine for a subcommand.
 enum Engine {
@@ -17,7 +18,8 @@ enum Engine {
         _ options: SettingsOptions, _ query: EngineQuery, _ argument: String, onPage: (Int) -> Void = { _ in },
         onRow: ([EngineField]) -> Void
     ) throws -> Int {
-        let client = EngineClient(settings: try options.load())
+        let settings = try options.load()
+        let client = EngineClient(settings: settings)
         var count = 0
         do throws(ClientError) {
             return try client.query(query, argument: argument, onPage: { onPage(count) }) { row in
@@ -26,7 +28,7 @@ enum Engine {
                 return true
             }
         } catch {
-            throw failure(error)
+            throw failure(error, EngineAbsence.reason(at: settings.text(.engineSocket)))
         }
     }
 
@@ -54,13 +56,18 @@ enum Engine {
         }
     }
 
-    private static func failure(_ error: ClientError) -> ExitCode {
+    /// `absence` is what the supervisor has said of it.
+    private static func failure(_ error: ClientError, _ absence: String? = nil) -> ExitCode {
         switch error {
         case .unavailable(let text):
+            if let absence {
+                Console.printError("no engine answers: \(absence)")
+                break
+            }
             // Some reasons come with their own remedy.
             let remedy = text.contains(";") ? "" : "; start the PBX or `pushwake engine`, or give --socket"
             Console.printError("no engine answers: \(text)\(remedy)")
-        case .timeout: Console.printError("the engine did not answer in time")
+        case .timeout: Console.printError("the engine did not answer in time; \(Remedy.hung)")
         case .tooLarge: Console.printError("the request is longer than one message to the engine")
         case .refused(let text), .notFound(let text): Console.printError(text)
         }
