@@ -55,7 +55,7 @@ public final class LocalSocket {
             let problem = failure("connect to", path)
             guard problem.code == EACCES else { throw problem }
             let remedy = "run as the user of the engine, or in its group"
-            throw Failure(code: EACCES, message: "\(problem.message) for user \(geteuid()); \(remedy)")
+            throw Failure(code: EACCES, message: "\(problem.message) for user \(ProcessUser.currentName); \(remedy)")
         }
         return socket
     }
@@ -104,7 +104,7 @@ public final class LocalSocket {
 
     /// Why this process may not give its socket to a group, and what to do.
     private static func refusal(_ code: Int32, of name: String, _ group: UInt32) -> String {
-        let user = ProcessUser.current?.name ?? "\(geteuid())"
+        let user = ProcessUser.currentName
         guard code == EPERM else { return SystemError("give it the socket", code: code).description }
         guard ProcessUser.isIn(group: group) else {
             return "user \(user) is not in it; usermod -a -G \(name) \(user), then start again"
@@ -227,7 +227,7 @@ public final class LocalSocket {
         let other = "or set engine_socket to another path"
         switch code {
         case ENOENT, ENOTDIR: return "make its directory, \(other)"
-        case EACCES, EPERM: return "let user \(geteuid()) write to its directory, \(other)"
+        case EACCES, EPERM: return "let user \(ProcessUser.currentName) write to its directory, \(other)"
         default: return "set engine_socket to another path"
         }
     }

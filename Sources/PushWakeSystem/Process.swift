@@ -24,6 +24,9 @@ public struct ProcessUser: Equatable, Sendable {
     /// Who this process is; nil when nobody has its number.
     public static var current: ProcessUser? { getpwuid(geteuid()).map { ProcessUser($0.pointee) } }
 
+    /// Its name, or its number where nobody has that: what `chown` takes.
+    public static var currentName: String { current?.name ?? "\(geteuid())" }
+
     /// Whether this process has the rights of a group. Its user may have come into it since it began.
     static func isIn(group: UInt32) -> Bool {
         var groups = [gid_t](repeating: 0, count: Int(max(0, getgroups(0, nil))))

@@ -225,10 +225,11 @@ struct SQLiteFailure {
             return .unusable("\(path) is locked by \(who) (\(reason))\(remedy)")
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
             return .unusable(
-                "\(path) cannot be written by user \(geteuid()) (\(reason)); \(SystemErrorText.ownerRemedy(path))")
+                "\(path) cannot be written by user \(ProcessUser.currentName) (\(reason)); \(SystemErrorText.ownerRemedy(path))"
+            )
         case SQLITE_CANTOPEN:
             return .unusable(
-                "\(path) cannot be opened by user \(geteuid()) (\(reason)); \(SystemErrorText.remedy(systemError, path))"
+                "\(path) cannot be opened by user \(ProcessUser.currentName) (\(reason)); \(SystemErrorText.remedy(systemError, path))"
             )
         case SQLITE_IOERR:
             return .unusable("\(path): reading or writing failed (\(reason)); see the kernel log for the disk")
@@ -272,11 +273,11 @@ enum SystemErrorText {
             if access(path, W_OK) != 0, errno == EROFS { return "mount its file system for writing" }
             return FileStamp.isOfThisUser(path)
                 ? "look at its mode and at `lsattr \(path)`"
-                : "`chown \(geteuid()) \(path)` and mode 0600 let it in"
+                : "`chown \(ProcessUser.currentName) \(path)` and mode 0600 let it in"
         }
         let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         return
-            "`chown \(geteuid()) \(directory.isEmpty ? "/" : directory)` lets it in, or set another path"
+            "`chown \(ProcessUser.currentName) \(directory.isEmpty ? "/" : directory)` lets it in, or set another path"
     }
 }
 

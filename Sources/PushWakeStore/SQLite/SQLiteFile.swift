@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import Glibc
+internal import PushWakeSystem
 
 /// The file of a store: made with the right modes, or refused with a reason.
 enum SQLiteFile {
@@ -94,7 +95,7 @@ enum SQLiteFile {
     }
 
     private static func failure(_ what: String, _ path: String, _ setting: String, number: Int32) -> StoreError {
-        let text = "\(path) \(what) by user \(geteuid()): \(SystemErrorText.of(number))"
+        let text = "\(path) \(what) by user \(ProcessUser.currentName): \(SystemErrorText.of(number))"
         switch number {
         case ENOSPC, EDQUOT: return .full("\(text); free space on that file system")
         case ENOENT, ENOTDIR: return .unusable("\(text); make the directory above it")
