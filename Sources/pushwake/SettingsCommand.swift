@@ -69,7 +69,9 @@ struct SettingsCommand: ParsableCommand {
 
 /// Where a subcommand takes its settings from.
 struct SettingsOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("Settings file, one name = value a line.", valueName: "file"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Settings file, one name = value a line; or a whole kamailio.cfg.", valueName: "file"))
     var settings: String?
 
     @Option(name: .long, help: ArgumentHelp("One setting; may be repeated.", valueName: "name=value"))
@@ -96,12 +98,27 @@ struct SettingsOptions: ParsableArguments {
                 Console.printError("cannot \(error); give a readable file with --settings")
                 throw ExitCode(2)
             }
+            if KamailioConfiguration.isOne(text) { return try load(kamailio: text, settings) }
             let problems = values.read(file: text)
             for problem in problems {
                 Console.printError("\(settings):\(problem.line): \(problem.error.setting): \(problem.error.message)")
             }
             if !problems.isEmpty { throw ExitCode(2) }
         }
+        for (name, value) in try others() { try assign(&values, name, value) }
+        return values
+    }
+
+    /// What a whole kamailio.cfg sets, as `pushwake check` reads it.
+    private func load(kamailio text: String, _ file: String) throws -> Settings {
+        let configuration = KamailioConfiguration(
+            text, file: file, environment: environmentVariable, read: { try? TextFile.read($0) })
+        var (values, mistakes) = configuration.settings
+        for mistake in mistakes {
+            let place = "\(mistake.location.file):\(mistake.location.line)"
+            Console.printError("\(place): \(mistake.error.setting): \(mistake.error.message)")
+        }
+        if !mistakes.isEmpty { throw ExitCode(2) }
         for (name, value) in try others() { try assign(&values, name, value) }
         return values
     }

@@ -50,6 +50,9 @@ public struct HTTPUsers: Equatable, Sendable {
 
     func secrets(of user: String) -> [Secret] { secrets[UserKey(user)] ?? [] }
 
+    /// The realms of all lines, in their order by bytes.
+    public var realms: [String] { Set(secrets.values.flatMap { $0.map(\.realm) }).sorted() }
+
     /// Whether there is a user of this name in a realm.
     public func has(_ user: String, in realm: String) -> Bool {
         secrets(of: user).contains { $0.realm.isSameBytes(as: realm) }

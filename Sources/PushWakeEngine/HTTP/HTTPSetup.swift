@@ -140,6 +140,13 @@ extension SettingsInspection {
             let users = try HTTPSetup.users(settings)
             for problem in HTTPSetup.problems(of: users, settings) { add(.warning, .httpUsers, problem) }
             let realm = settings.text(.httpRealm)
+            if let other = users.realms.first, !users.realms.contains(where: { $0.isSameBytes(as: realm) }) {
+                add(
+                    .warning, .httpRealm,
+                    "http_users has no line of realm \(realm), but of \(other.prefix(80)), so nobody can log in; set http_realm = \(other.prefix(80))"
+                )
+                return
+            }
             for name in HTTPSetup.operators(settings) where !users.has(name, in: realm) {
                 add(
                     .warning, .httpOperators,

@@ -19,7 +19,7 @@ extension SettingsInspection {
             inspectGroup()
             if settings.storeChoice == .sqlite { inspectStore() }
             inspectUpstreamFile()
-            if case .valkey = settings.storeChoice { inspectShared() }
+            if case .valkey(let address) = settings.storeChoice { inspectShared(address) }
             inspectPort(.fastAGIListen) { try? FastAGIServer.socket($0) }
             inspectPort(.httpListen) { try? HTTPSetup.address($0) }
         }
@@ -60,7 +60,7 @@ extension SettingsInspection {
     private mutating func inspectPlace(_ key: SettingKey) {
         let directory = Directory.parent(of: settings.text(key))
         guard !directory.isEmpty else { return }
-        let user = ProcessUser.current?.name ?? "of the engine"
+        let user = ProcessUser.currentName
         switch FileStamp(directory) {
         case .some(let stamp) where !stamp.isDirectory:
             add(.error, key, "\(directory) is not a directory; set another path")
@@ -121,7 +121,19 @@ extension SettingsInspection {
     }
 
     /// A store that nodes share.
-    private mutating func inspectShared() {
+    private mutating func inspectShared(_ address: ValkeyAddress) {
+        if case .tcp(let host, let port, _) = address.place,
+            let socket = SocketAddress(ip: host == "localhost" ? "127.0.0.1" : host, port: port),
+            let code = Self.refusal(of: socket)
+        {
+            add(
+                .warning, .store,
+                "nobody serves \(host):\(port) (\(SystemError("connect", code: code))); start the server, or write its address"
+            )
+        }
+        if case .unix(let path) = address.place, FileStamp(path) == nil {
+            add(.warning, .store, "there is no socket \(path); start the server, or write where its socket is")
+        }
         let path = settings.text(.storePasswordFile)
         if !path.isEmpty {
             do throws(SystemError) {
@@ -149,6 +161,17 @@ extension SettingsInspection {
         }
     }
 
+    /// Milliseconds for a server that is up to take a connection.
+    private static let patience: Int32 = 1000
+
+    /// Why no connection to it can be made; nil when one can, or it says nothing in time.
+    private static func refusal(of address: SocketAddress) -> Int32? {
+        guard let socket = try? Socket.connect(to: address) else { return nil }
+        guard socket.waitWritable(milliseconds: patience) else { return nil }
+        let code = socket.connectResult()
+        return code == 0 ? nil : code
+    }
+
     /// How each database begins (sqlite.org/fileformat2.html, 1.3).
     private static let sqliteMagic = Array("SQLite format 3\0".utf8)
 
@@ -174,6 +197,21 @@ extension SettingsInspection {
             inspectReaders(of: settings.text(key), SettingsTable.description(of: key).name.description)
         }
         for pair in settings.fcmAccounts { inspectReaders(of: pair.file, "fcm_key\(pair.number)") }
+        var directories: Set<String> = []
+        let files = (Provider.allCases.flatMap(\.row.secretFiles) + others + [.storePath]).map { key in
+            (name: SettingsTable.description(of: key).name.description, path: settings.text(key))
+        }
+        for file in files where !file.path.isEmpty && directories.insert(Directory.parent(of: file.path)).inserted {
+            if let problem = Self.replaceability(of: file.path) { add(.warning, file.name, problem) }
+        }
+    }
+
+    /// Whether everybody can put another file in the place of this one; nil when nobody can. In a directory such as /tmp only
+    /// its owner can.
+    static func replaceability(of path: String) -> String? {
+        let directory = Directory.parent(of: path)
+        guard !directory.isEmpty, let mode = FileStamp.mode(of: directory), mode & 0o1002 == 0o002 else { return nil }
+        return "everybody can replace files in \(directory); chmod o-w \(directory)"
     }
 
     private mutating func inspectReaders(of path: String, _ setting: String) {

@@ -6,6 +6,8 @@ internal import PushWakeSystem
 /// What `check` has to say of one file, and where in it each setting is.
 struct CheckReport {
     private(set) var lines: [String] = []
+    /// Files that a kamailio.cfg includes.
+    private(set) var included: [(file: String, location: KamailioConfiguration.Location)] = []
     private var locations: [String: KamailioConfiguration.Location] = [:]
 
     mutating func add(_ line: String) { lines.append(line) }
@@ -37,22 +39,34 @@ struct CheckReport {
         return settings
     }
 
+    /// An engine of its own has settings of its own: what stands here for push services, nobody reads.
+    private mutating func noteUnread(_ settings: Settings, _ configuration: KamailioConfiguration) {
+        guard settings.text(.engineMode) == "external" else { return }
+        let prefixes = Provider.allCases.map(\.row.prefix)
+        let unread = configuration.parameters.filter { parameter in
+            parameter.isOf("pushwake") && prefixes.contains { parameter.name.hasPrefix($0) }
+        }
+        guard let first = unread.first else { return }
+        let names = Set(unread.map(\.name)).sorted().joined(separator: ", ")
+        add(
+            "\(first.location.file):\(first.location.line): warning: \(first.name): engine_mode is external, so that the engine reads its own settings file and nothing of \(names) here; move that there"
+        )
+    }
+
     /// Reads what a kamailio.cfg sets, and says what is wrong with the rest of it.
     mutating func read(kamailio text: String, file: String, defines: [String]) -> Settings {
         let configuration = KamailioConfiguration(
             text, file: file, defines: defines, environment: environmentVariable, read: { try? TextFile.read($0) })
-        var settings = Settings()
+        let (settings, mistakes) = configuration.settings
+        for mistake in mistakes {
+            let (place, error) = (mistake.location, mistake.error)
+            add("\(place.file):\(place.line): error: \(error.setting): \(error.message)")
+        }
         for parameter in configuration.parameters where parameter.isOf("pushwake") {
-            if ["event_callback", "failure_callback", "lookup_goes_on", "upstream_table"].contains(parameter.name) {
-                continue
-            }
-            do throws(SettingError) {
-                try settings.set(parameter.name, to: parameter.value)
-            } catch {
-                add("\(parameter.location.file):\(parameter.location.line): error: \(error.setting): \(error.message)")
-            }
             if settings.text(named: parameter.name) != nil { note(parameter.name, parameter.location) }
         }
+        included = configuration.included
+        noteUnread(settings, configuration)
         if SettingsInspection.lack(of: settings) != nil {
             for (name, location) in configuration.missing {
                 add("\(location.file):\(location.line): warning: import_file: \(name) is not there")

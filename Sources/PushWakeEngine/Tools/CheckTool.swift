@@ -38,7 +38,9 @@ struct CheckTool {
         if let problem = SettingsInspection.opennessProblem(of: file, settings) {
             report.add("\(file): warning: \(problem)")
         }
+        if let problem = SettingsInspection.replaceability(of: file) { report.add("\(file): warning: \(problem)") }
         let reader = try becomeReader(settings, isKamailio: isKamailio)
+        if let reader { lookForUnreadable(reader, &report) }
         for finding in SettingsInspection.inspect(settings, depth: .surroundings) {
             let location = report.location(of: finding.setting).map { "\($0.file):\($0.line)" } ?? file
             report.add("\(location): \(finding.level.name): \(finding.setting): \(finding.message)")
@@ -50,6 +52,16 @@ struct CheckTool {
         }
         output.say("\(file): all is well\(reader.map { " for user \($0)" } ?? "")")
         return 0
+    }
+
+    /// What root can read, and the PBX cannot: Kamailio passes over a file of `import_file` without a word.
+    private func lookForUnreadable(_ reader: String, _ report: inout CheckReport) {
+        let files = [(file, "\(file):1")] + report.included.map { ($0.file, "\($0.location.file):\($0.location.line)") }
+        for (path, place) in files where path != "-" && !FileStamp.isReadable(path) {
+            report.add(
+                "\(place): error: user \(reader) cannot read \(path), so nothing in it counts; chgrp \(reader) \(path) && chmod 640 \(path)"
+            )
+        }
     }
 
     /// Root may read everything, the PBX may not: goes on as the user of the engine, and gives the name.

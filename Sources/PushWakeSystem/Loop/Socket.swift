@@ -57,6 +57,12 @@ public final class Socket {
         return (socket, SocketAddress(storage: storage, length: length).unmapped)
     }
 
+    /// Waits until it is writable, as it is when the attempt to connect has ended; false when the time is up.
+    public func waitWritable(milliseconds: Int32) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return poll(&entry, 1, milliseconds) > 0
+    }
+
     /// 0 when the connection stands, else the system's error number.
     public func connectResult() -> Int32 { clinux_socket_error(descriptor) }
 

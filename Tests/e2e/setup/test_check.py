@@ -2,11 +2,13 @@
 """`pushwake check`: each usual mistake is named, with its line, and nothing is said of what is right."""
 
 import os
+import pathlib
 import re
 import shutil
 import socket
 import sqlite3
 import subprocess
+import tempfile
 
 import pytest
 
@@ -49,6 +51,13 @@ MISTAKES = {
     "a sender's page at this machine": ({"vapid_key": "@vapid_key@", "vapid_subject": "https://localhost"}, "vapid_subject", "with your own domain"),
     "a sender without a domain": ({"vapid_key": "@vapid_key@", "vapid_subject": "mailto:ops"}, "vapid_subject", "with your own domain"),
     "a sender at an address": ({"vapid_key": "@vapid_key@", "vapid_subject": "mailto:ops@192.0.2.1"}, "vapid_subject", "with your own domain"),
+    "nobody serves the store": ({"store": "redis://127.0.0.1:9"}, "store", "nobody serves 127.0.0.1:9"),
+    "no socket of the store": ({"store": "unix:///nonexistent/valkey.sock"}, "store", "there is no socket"),
+    "a realm that the file does not have": ({"http_listen": "8088", "http_users": "@here@/users", "http_operators": "alice", "http_realm": "pbx"},
+                                            "http_realm", "set http_realm = sip.example.com"),
+    "an operator who is nobody": ({"http_listen": "8088", "http_users": "@here@/users", "http_operators": "bob", "http_realm": "sip.example.com"},
+                                  "http_operators", "http_users has no bob"),
+    "a directory that everybody may write to": ({"apns_key": "@here@/shared/AuthKey_@key_id@.p8"}, "apns_key", "everybody can replace files in"),
     "keyword": ({"template_dir": "@here@/templates"}, "template_dir", "fcm.json:1:51: <from-usr> is not a keyword and goes out as it stands; did you mean <from-user>?"),
 }  # fmt: skip
 
@@ -64,6 +73,11 @@ def settings(tmp_path, simulator):
     (tmp_path / "open").mkdir()
     key = shutil.copy(made["apns_key"], tmp_path / "open")
     os.chmod(key, 0o644)
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o777)
+    os.chmod(shutil.copy(made["apns_key"], tmp_path / "shared"), 0o600)
+    (tmp_path / "users").write_text("alice:sip.example.com:" + "0" * 32 + "\n")
+    (tmp_path / "users").chmod(0o600)
     (tmp_path / "templates").mkdir()
     (tmp_path / "templates/fcm.json").write_text('{"message": {"token": "TOKEN", "data": {"who": "x <from-usr>", "a": "<date>"}}}')
     listener = socket.socket()
@@ -248,6 +262,45 @@ def test_a_mistake_in_the_script_is_named(script, mistake):
     assert line, done.stdout
     number = int(re.match(r".*?kamailio.cfg:(\d+): (error|warning): ", line)[1])
     assert place in path.read_text().splitlines()[number - 1]
+
+
+def test_keys_beside_an_engine_of_its_own_are_named(script):
+    path = script(('modparam("pushwake", "store_path"', 'modparam("pushwake", "engine_mode", "external")\nmodparam("pushwake", "store_path"'))
+    done = check(path)
+    line = next((line for line in done.stdout.splitlines() if "engine_mode is external" in line), None)
+    assert done.returncode == 1 and line, done.stdout
+    assert "apns_key" in line and "fcm_key" in line
+    assert 'modparam("pushwake", "' in path.read_text().splitlines()[int(line.split(":")[1]) - 1]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root looks as another user")
+def test_an_included_file_that_the_pbx_cannot_read_is_named(script):
+    """`sudo tee` under umask 077 makes such files, and Kamailio passes over them."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        os.chmod(directory, 0o755)
+        included = pathlib.Path(directory) / "pushwake.cfg"
+        included.write_text('modparam("pushwake", "engine_timeout", 101)\n')
+        path = script(('modparam("pushwake", "wake_timeout", 30)', f'import_file "{included}"\nmodparam("pushwake", "wake_timeout", 30)'))
+        path = pathlib.Path(shutil.copy(path, directory))
+        for mode, is_named in ((0o600, True), (0o644, False)):
+            included.chmod(mode)
+            done = subprocess.run([PUSHWAKE, "check", path, "--user", "nobody"], capture_output=True, text=True, check=False)
+            line = next((line for line in done.stdout.splitlines() if f"user nobody cannot read {included}" in line), None)
+            assert bool(line) == is_named, done.stdout
+            if line:
+                assert "chmod 640" in line and "import_file" in path.read_text().splitlines()[int(line.split(":")[1]) - 1]
+
+
+def test_explain_reads_the_same_file(script, tmp_path):
+    head = ("To: <sip:bob@example.com>\r\nFrom: <sip:alice@example.com>;tag=1\r\nCall-ID: a\r\nCSeq: 1 {0}\r\n"
+            "Content-Length: 0\r\n")
+    contact = f"Contact: <sip:bob@192.0.2.1;pn-provider=fcm;pn-param=pushwake-simulator;pn-prid={'x' * 60}>\r\n"
+    register, cancel = tmp_path / "register.sip", tmp_path / "cancel.sip"
+    register.write_text("REGISTER sip:example.com SIP/2.0\r\n" + contact + head.format("REGISTER") + "\r\n")
+    cancel.write_text("CANCEL sip:bob@example.com SIP/2.0\r\n" + head.format("CANCEL") + "\r\n")
+    done = subprocess.run([PUSHWAKE, "explain", "--settings", script(), "--register", register, "--request", cancel],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and '"cancel"' in done.stdout and "wakes no phone" not in done.stdout, done
 
 
 @pytest.mark.parametrize("flags", ['"2"', '"0x02"', '"0X1f"', "2", '"$var(flags)"'])

@@ -47,6 +47,8 @@ public struct KamailioConfiguration {
 
     /// Files of `import_file` that are not there.
     public private(set) var missing: [(file: String, location: Location)] = []
+    /// Files that it includes, in the order in which they were read.
+    public private(set) var included: [(file: String, location: Location)] = []
 
     /// Whether a text is one of these, and not a list of settings.
     public static func isOne(_ text: String) -> Bool {
@@ -66,6 +68,7 @@ public struct KamailioConfiguration {
         lexer.take(text, file: file, depth: 0, read: read)
         self.init(lexer.tokens, lexer.definitions)
         missing = lexer.missing
+        included = lexer.included
     }
 
     private init(_ tokens: [KamailioLexer.Token], _ definitions: KamailioDefinitions) {
@@ -124,6 +127,23 @@ public struct KamailioConfiguration {
             default: break
             }
         }
+    }
+
+    /// What the module has beside the settings.
+    private static let ownParameters = ["event_callback", "failure_callback", "lookup_goes_on", "upstream_table"]
+
+    /// What it sets, and each parameter that does not fit.
+    public var settings: (values: Settings, mistakes: [(error: SettingError, location: Location)]) {
+        var values = Settings()
+        var mistakes: [(error: SettingError, location: Location)] = []
+        for parameter in parameters where parameter.isOf("pushwake") && !Self.ownParameters.contains(parameter.name) {
+            do throws(SettingError) {
+                try values.set(parameter.name, to: parameter.value)
+            } catch {
+                mistakes.append((error, parameter.location))
+            }
+        }
+        return (values, mistakes)
     }
 
     private static let words: Set<String> = ["if", "while", "switch", "case", "not", "and", "or"]

@@ -14,6 +14,8 @@ struct KamailioLexer {
     private(set) var tokens: [Token] = []
     /// Files of `import_file` that are not there, which Kamailio passes over.
     private(set) var missing: [(file: String, location: KamailioConfiguration.Location)] = []
+    /// Files of `include_file` and `import_file` that were read.
+    private(set) var included: [(file: String, location: KamailioConfiguration.Location)] = []
     private(set) var definitions: KamailioDefinitions
     /// Whether the text within each open `#!ifdef` counts.
     private var conditions: [Bool] = []
@@ -96,6 +98,7 @@ struct KamailioLexer {
             return
         }
         filesLeft -= 1
+        self.included.append((path, location))
         take(included, file: path, depth: depth + 1, read: read)
     }
 
