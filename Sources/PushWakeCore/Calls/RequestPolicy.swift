@@ -10,7 +10,8 @@
 /// | REFER                          | refer                                      | silent                  |
 /// | OPTIONS, SUBSCRIBE, …          | silent, when `wake_requests` names them    | silent                  |
 /// | BYE, UPDATE                    | nobody                                     | silent                  |
-/// | ACK, PRACK, CANCEL             | nobody                                     | nobody                  |
+/// | ACK, PRACK                     | nobody                                     | nobody                  |
+/// | CANCEL                         | the end of the call                        | the end of the call     |
 ///
 /// Silent: the phone is asked to register, and its user hears nothing of it. Without a PURR a request within a dialog wakes
 /// nobody (RFC 8599, 6.2.3); so does what only reports, what is in no hurry, and an INVITE that replaces a call, unless it
@@ -46,7 +47,7 @@ public struct RequestPolicy: Sendable {
         }
         if request.isNonUrgent { return .nobody("the request is non-urgent") }
         if request.isForChatService { return .nobody("the request is for the chat service, not for its user") }
-        if request.method == "CANCEL", let end = request.end { return .ends(end) }
+        if request.method == "CANCEL" { return .ends(request.end ?? .cancelled) }
         if Self.neverWakes(request.method) { return .nobody("\(request.method) wakes no phone") }
         if let reason = reasonToWakeNobody(for: request, hasPURR: hasPURR) { return .nobody(reason) }
         if !request.isInDialog, !methods.contains(request.method) {
@@ -66,7 +67,7 @@ public struct RequestPolicy: Sendable {
     }
 
     private static func neverWakes(_ method: String) -> Bool {
-        method == "ACK" || method == "CANCEL" || method == "PRACK"
+        method == "ACK" || method == "PRACK"
     }
 
     /// Why a request says nothing that a user or phone waits for; nil when it does.

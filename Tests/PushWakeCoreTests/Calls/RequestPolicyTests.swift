@@ -146,9 +146,9 @@ private let rows: [PolicyRow] = [
     .init(method: "ACK", place: .insideWithPURR, settings: all, decision: .nobody("ACK wakes no phone")),
     .init(method: "PRACK", settings: all, decision: .nobody("PRACK wakes no phone")),
     .init(method: "PRACK", place: .insideWithPURR, settings: all, decision: .nobody("PRACK wakes no phone")),
-    .init(method: "CANCEL", settings: all, decision: .nobody("CANCEL wakes no phone")),
-    .init(method: "CANCEL", place: .insideWithPURR, settings: all, decision: .nobody("CANCEL wakes no phone")),
     // The end of a call
+    .init(method: "CANCEL", decision: .ends(.cancelled)),
+    .init(method: "CANCEL", place: .insideWithPURR, decision: .ends(.cancelled)),
     .init(method: "CANCEL", headers: ["Reason: SIP;cause=200"], decision: .ends(.completedElsewhere)),
     .init(method: "CANCEL", headers: ["Reason: SIP ;cause=600"], decision: .ends(.failed(603))),
     .init(method: "CANCEL", headers: ["reason: Q.850;cause=16, SIP;cause=603"], decision: .ends(.failed(603))),

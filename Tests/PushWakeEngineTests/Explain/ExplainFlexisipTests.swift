@@ -199,7 +199,7 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
         arguments: [
             ("NOTIFY", ["Event: dialog"], "", "a NOTIFY wakes a phone only for message-summary"),
             ("NOTIFY", [], "", "a NOTIFY wakes a phone only for message-summary"),
-            ("ACK", [], "", "ACK wakes no phone"), ("CANCEL", [], "", "CANCEL wakes no phone"),
+            ("ACK", [], "", "ACK wakes no phone"),
             ("OPTIONS", [], "", "OPTIONS wakes no phone: wake_requests does not name it"),
             ("SUBSCRIBE", [], "", "SUBSCRIBE wakes no phone: wake_requests does not name it"),
             ("INVITE", [], ";tag=1928301774", "the request is inside a dialog and carries no pn-purr"),
@@ -357,7 +357,7 @@ private let fcmURL = "https://fcm.googleapis.com/v1/projects/"
             ("CANCEL", ["reason: Q.850;cause=16, SIP;cause=600"], "", nil, "Declined elsewhere"),
             ("CANCEL", ["Reason: SIP;cause=600"], ";pn-call-declined-elsewhere-str=NO", nil, "NO"),
             ("CANCEL", ["Reason: SIP;text=\"no, SIP;cause=600 \\\"\";cause=200"], "", nil, "Accepted elsewhere"),
-            ("CANCEL", ["Reason: SIP;cause=487"], "", nil, "Missing call"),
+            ("CANCEL", ["Reason: SIP;cause=487"], "", nil, "Missing call"), ("CANCEL", [], "", nil, "Missing call"),
             ("CANCEL", ["Reason: Q.850;cause=200"], "", nil, "Missing call"),
             ("NOTIFY", ["Event: message-summary"], "", nil, "MWI_NOTIFY_STR"),
             ("NOTIFY", ["o: Message-Summary;id=1"], ";pn-mwi-str=MWI", nil, "MWI"),
