@@ -11,12 +11,25 @@ struct PushWakeCommand: ParsableCommand {
         commandName: "pushwake",
         abstract: "Wakes sleeping phones for SIP servers.",
         version: Release.version,
-        subcommands: [
-            EngineCommand.self, SimulateCommand.self, ParseCommand.self, LoadCommand.self, SendCommand.self,
-            ExplainCommand.self,
-            BindingsCommand.self, NodesCommand.self, TraceCommand.self, DoctorCommand.self, StatsCommand.self,
-            AGICommand.self, CanaryCommand.self, TryCommand.self,
-            RegisteredCommand.self, ReloadCommand.self, CheckCommand.self, SettingsCommand.self, PayloadCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "See what happens",
+                subcommands: [
+                    DoctorCommand.self, TraceCommand.self, BindingsCommand.self, StatsCommand.self, NodesCommand.self,
+                ]),
+            CommandGroup(
+                name: "Push and call",
+                subcommands: [TryCommand.self, SendCommand.self, CanaryCommand.self, ExplainCommand.self]),
+            CommandGroup(
+                name: "Set up",
+                subcommands: [
+                    CheckCommand.self, SettingsCommand.self, ReloadCommand.self, PayloadCommand.self,
+                    ParseCommand.self,
+                ]),
+            CommandGroup(
+                name: "Run",
+                subcommands: [EngineCommand.self, RegisteredCommand.self, AGICommand.self]),
+            CommandGroup(name: "Test", subcommands: [SimulateCommand.self, LoadCommand.self]),
         ])
 }
 

@@ -18,6 +18,12 @@ struct BindingsCommand: ParsableCommand {
             pushwake bindings export --secrets >file        # for another store
             pushwake bindings import file
 
+            Conditions of a listing, all of which must hold:
+              --user PATTERN     users that match * and ?
+              --provider NAME    \(Provider.allCases.map(\.name).joined(separator: ", "))
+              --verdict TEXT     a part of the column verdict
+              --age +2d, -1h     registered longer ago, or since then
+
             Tokens are shortened. list is the default; for a user with the name show write list show.
             """,
         subcommands: [List.self, Show.self, Remove.self, Restore.self, Export.self, Import.self],
