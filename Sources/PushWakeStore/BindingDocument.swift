@@ -134,6 +134,16 @@ public enum BindingImport {
         return groups
     }
 
+    /// Whether all of them are there as they are.
+    public static func isPresent(_ group: [Binding], in present: [Binding]) -> Bool {
+        group.allSatisfy { new in
+            present.contains { old in
+                new.provider == old.provider && new.app == old.app && new.token == old.token
+                    && new.registeredAt == old.registeredAt
+            }
+        }
+    }
+
     /// Whether one of those that are there is of the same phone and newer.
     public static func isOutdated(_ group: [Binding], by present: [Binding]) -> Bool {
         present.contains { old in

@@ -15,11 +15,15 @@ extension EngineCore {
 
         var stored: Int64 = 0
         var kept: Int64 = 0
+        var present: Int64 = 0
         var over: Int64 = 0
         /// Each with the line of the message, from 0; nil where it is not known.
         var problems: [(index: Int?, text: String)] = []
         var open = 1
     }
+
+    /// What became of the bindings of one phone: what is here may be newer, or the same.
+    private enum Fate { case stored, kept, present }
 
     /// Stores the bindings of the lines; what is here and newer stays. Lines of one phone stand together.
     func takeBindings(_ message: MessageReader, _ peer: EnginePeer) {
@@ -52,14 +56,16 @@ extension EngineCore {
             outcome.open += 1
             ask(about: group[0].aor) { (store) throws(StoreError) in
                 let present = try store.bindings(of: group[0].aor, now: now)
-                guard !BindingImport.isOutdated(group, by: present) else { return false }
+                if BindingImport.isPresent(group, in: present) { return Fate.present }
+                guard !BindingImport.isOutdated(group, by: present) else { return .kept }
                 // As old as it is: by the time of its REGISTER it may give way to what has come since.
                 _ = try store.register(group, now: now)
-                return true
-            } then: { [self] result in
+                return .stored
+            } then: { [self] (result: Result<Fate, StoreError>) in
                 switch result {
-                case .success(true): outcome.stored += Int64(group.count)
-                case .success(false): outcome.kept += Int64(group.count)
+                case .success(.stored): outcome.stored += Int64(group.count)
+                case .success(.kept): outcome.kept += Int64(group.count)
+                case .success(.present): outcome.present += Int64(group.count)
                 case .failure(let error): outcome.problems.append((firstLines[group[0].aor], "\(error)"))
                 }
                 finish(outcome, message, peer)
@@ -74,6 +80,7 @@ extension EngineCore {
         reply(to: message, peer) { writer in
             writer.put(.row, 1)
             Self.put("stored", outcome.stored, &writer)
+            Self.put("same_here", outcome.present, &writer)
             Self.put("newer_here", outcome.kept, &writer)
             Self.put("over", outcome.over, &writer)
             for problem in outcome.problems.prefix(Import.named) {

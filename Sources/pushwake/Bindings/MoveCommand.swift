@@ -163,10 +163,11 @@ extension BindingsCommand {
 
             func say(json: Bool) {
                 let (stored, newer, over) = (counts["stored"] ?? 0, counts["newer_here"] ?? 0, counts["over"] ?? 0)
+                let same = counts["same_here"] ?? 0
                 Console.say(
                     json
-                        ? "{\"stored\":\(stored),\"newer_here\":\(newer),\"over\":\(over),\"problems\":\(problems)}"
-                        : "stored \(stored); \(newer) are newer here, \(over) are over, \(problems) could not be stored"
+                        ? "{\"stored\":\(stored),\"same_here\":\(same),\"newer_here\":\(newer),\"over\":\(over),\"problems\":\(problems)}"
+                        : "stored \(stored); \(same) are the same here, \(newer) are newer here, \(over) are over, \(problems) could not be stored"
                 )
             }
         }

@@ -60,7 +60,7 @@ def test_bindings_of_all_masters_are_listed_and_moved(nodes, wire):
     whole = pushwake(b, "bindings", "export", "--secrets").stdout
     assert sorted(json.loads(line)["aor"] for line in whole.splitlines()) == sorted(phone.user for phone in phones)
     done = pushwake(a, "bindings", "import", "-", "--json", input=whole)
-    assert json.loads(done.stdout) == {"stored": 0, "newer_here": 12, "over": 0, "problems": 0}
+    assert json.loads(done.stdout) == {"stored": 0, "same_here": 12, "newer_here": 0, "over": 0, "problems": 0}
 
 
 def test_a_master_dies_while_calls_are_held(nodes, cluster, wire, simulator):

@@ -39,7 +39,7 @@ def test_an_import_names_the_lines_that_it_leaves_out(make_engine, tmp_path):
     file.write_text("\n".join(lines) + "\n")
     done = take(engine, file, "--json")
     assert done.returncode == 1
-    assert json.loads(done.stdout) == {"stored": 996, "newer_here": 0, "over": 0, "problems": 4}
+    assert json.loads(done.stdout) == {"stored": 996, "same_here": 0, "newer_here": 0, "over": 0, "problems": 4}
     said = dict(re.findall(rf"{re.escape(str(file))}:(\d+): a line was left out: (.*)", done.stderr))
     assert list(said) == ["9", "402", "502", "1000"], done.stderr
     assert said["9"].startswith("column ") and said["402"] == "expires_at is missing"
@@ -49,7 +49,7 @@ def test_an_import_names_the_lines_that_it_leaves_out(make_engine, tmp_path):
 def test_an_import_says_how_many_lines_it_does_not_name(make_engine):
     engine = make_engine(store="memory")
     done = take(engine, "-", "--json", input="\ufeff" + line(1) + "\n" + 1000 * "{}\n")
-    assert json.loads(done.stdout) == {"stored": 1, "newer_here": 0, "over": 0, "problems": 1000}, done.stderr
+    assert json.loads(done.stdout) == {"stored": 1, "same_here": 0, "newer_here": 0, "over": 0, "problems": 1000}, done.stderr
     named = done.stderr.count("a line was left out: aor is missing")
     others = [int(number) for number in re.findall(r"standard input: and (\d+) more of lines 1 to 1001", done.stderr)]
     assert 0 < named < 1000 and named + sum(others) == 1000, done.stderr
@@ -104,6 +104,14 @@ def test_an_import_that_cannot_go_on_says_where_it_stopped(make_engine, tmp_path
     assert done.returncode == 1 and "no engine answers" in done.stderr
     assert re.search(r"standard input:\d+: what comes next was not sent", done.stderr), done.stderr
     assert done.stdout.startswith("stored 0; ")
+
+
+def test_a_file_that_is_here_already_changes_nothing_and_says_so(make_engine):
+    engine = make_engine()
+    lines = "\n".join(line(number) for number in range(1, 4))
+    assert json.loads(take(engine, "-", "--json", input=lines).stdout)["stored"] == 3
+    done = take(engine, "-", input=lines)
+    assert done.returncode == 0 and done.stdout.startswith("stored 0; 3 are the same here, 0 are newer here"), done.stdout
 
 
 def test_many_lines_of_one_user_are_all_read(make_engine):
