@@ -96,10 +96,24 @@ public struct CanaryCall: ~Copyable {
             result.status = reply.status
             result.text =
                 "the \(isText ? "text" : "call") was refused: \(reply.status) \(PrintableText.cleaned(reply.reason))"
+            if !reply.explanation.isEmpty { result.text += " (\(PrintableText.cleaned(reply.explanation)))" }
             if result.ringing != nil { result.text += ", after it rang" }
+            if let remedy = remedy(reply.status) { result.text += "; \(remedy)" }
         }
         actions += finish()
         return actions
+    }
+
+    /// What a refusal of the PBX asks for; one of the phone is for `pushwake trace` to explain.
+    private func remedy(_ status: Int) -> String? {
+        switch status {
+        case 401, 403, 407:
+            plan.account == nil
+                ? "it wants callers to log in: give --account" : "compare --account with the PBX's users, and --from"
+        case 404, 410, 604:
+            "it knows no such user: compare the URI with its users, and see whether the phone is registered"
+        default: nil
+        }
     }
 
     private mutating func progress(_ reply: SIPReply, _ now: Int64) -> [CanaryAction] {

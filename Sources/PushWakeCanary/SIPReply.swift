@@ -7,6 +7,8 @@ struct SIPReply {
     /// 0 for a request.
     let status: Int
     let reason: String
+    /// Why it refuses: the text of a Warning (RFC 3261, 20.43), or of a Reason (RFC 3326); empty without one.
+    let explanation: String
     /// Of a request; of CSeq for a reply.
     let method: String
     let cseq: UInt32
@@ -26,6 +28,7 @@ struct SIPReply {
         let line = String(decoding: bytes.drop { $0 == 13 || $0 == 10 }.prefix { $0 != 13 && $0 != 10 }, as: UTF8.self)
         let words = line.split(separator: " ", maxSplits: 2)
         var (to, callID, contact, method, cseq) = ("", "", "", message.method, UInt32(0))
+        var explanation = ""
         var (routes, challenges, repeated): ([String], [DigestChallenge], [String]) = ([], [], [])
         for header in message.headers {
             let name = String(decoding: bytes[header.name], as: UTF8.self).lowercased()
@@ -34,6 +37,8 @@ struct SIPReply {
             case "to", "t": to = value
             case "call-id", "i": callID = value
             case "contact", "m": if contact.isEmpty { contact = Self.uri(value) }
+            case "warning", "reason":
+                if explanation.isEmpty { explanation = Self.quoted(value) }
             case "record-route": routes += Self.list(value)
             case "www-authenticate", "proxy-authenticate":
                 challenges += DigestChallenge.read(
@@ -51,8 +56,15 @@ struct SIPReply {
         status = message.method.isEmpty ? words.dropFirst().first.flatMap { Int($0) } ?? 0 : 0
         guard !message.method.isEmpty || (100..<700).contains(status) else { return nil }
         reason = words.count > 2 ? String(words[2]) : ""
+        self.explanation = explanation
         (self.to, self.callID, self.contact, self.method, self.cseq) = (to, callID, contact, method, cseq)
         (recordRoutes, self.challenges, self.repeated) = (routes, challenges, repeated)
+    }
+
+    /// What stands between the first quotation marks; empty without two of them.
+    private static func quoted(_ value: String) -> String {
+        let parts = value.split(separator: "\"", maxSplits: 2, omittingEmptySubsequences: false)
+        return parts.count == 3 ? String(parts[1]) : ""
     }
 
     /// What stands in angle brackets, or before parameters.

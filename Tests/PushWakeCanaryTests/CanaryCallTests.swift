@@ -160,11 +160,17 @@ private func reply(_ status: String, _ cseq: String, callID: String = "canary-1"
         #expect(text(call.start(now: 0).first).contains("m=video 9 RTP/AVP 96\r\n"))
     }
 
-    @Test func `names the status of a refusal`() {
+    @Test(arguments: [
+        ("404 Not Found", "", "404 Not Found; it knows no such user"), ("486 Busy Here", "", "486 Busy Here"),
+        ("403 Forbidden", "Warning: 399 pbx \"caller is not local\"", "403 Forbidden (caller is not local); it wants"),
+        ("503 Unavailable", "Reason: Q.850;cause=38;text=\"no trunk\"", "503 Unavailable (no trunk)"),
+    ])
+    func `names a refusal, why, and what to do`(_ status: String, _ header: String, _ text: String) {
         var call = CanaryCall(plan(), now: 0)
         _ = call.start(now: 0)
-        let end = result(call.received(reply("404 Not Found", "1 INVITE"), now: 5))
-        #expect(end == CanaryResult(isGood: false, ended: 5, status: 404, text: "the call was refused: 404 Not Found"))
+        let further = header.isEmpty ? [] : [header]
+        let end = result(call.received(reply(status, "1 INVITE", further: further), now: 5))
+        #expect(end?.isGood == false && end?.text.hasPrefix("the call was refused: \(text)") == true)
     }
 
     @Test(arguments: [
