@@ -48,10 +48,6 @@ extension EngineCore {
             Self.put("requests_held", Int64(calls.live), &writer)
             Self.put("requests_kept", Int64(calls.count), &writer)
             Self.put("requests_dropped", Int64(calls.forgottenEarly), &writer)
-            // Their old names, for one more release.
-            Self.put("requests_live", Int64(calls.live), &writer)
-            Self.put("requests_remembered", Int64(calls.count), &writer)
-            Self.put("requests_forgotten", Int64(calls.forgottenEarly), &writer)
             Self.put("queued", Int64(delivery.queued), &writer)
             put(load: delivery.queues, &writer)
             if let upstream, upstream.accounts.count > 0 || upstream.sent > 0 {
@@ -71,8 +67,6 @@ extension EngineCore {
         Self.put("waiting", Int64(queues.waiting), &writer)
         Self.put("in_flight", Int64(queues.inFlight), &writer)
         Self.put("providers_backed_off", Int64(queues.held), &writer)
-        // Its old name, for one more release.
-        Self.put("providers_held", Int64(queues.held), &writer)
         Self.put("load_level", Int64(load.meter.level.rawValue), &writer)
         Self.put("load_queue_percent", Int64(load.meter.sample.queueFill), &writer)
         Self.put("load_lag_ms", load.meter.sample.lag, &writer)

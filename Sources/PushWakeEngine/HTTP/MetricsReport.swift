@@ -217,10 +217,6 @@ struct MetricsReport {
         text.single(
             "pushwake_http_connections_refused_total", .counter, Int64(http.rejected.turnedAway),
             "HTTP connections that were closed because there was no room, or to make room for others.")
-        // Its old name, for one more release.
-        text.single(
-            "pushwake_http_turned_away_total", .counter, Int64(http.rejected.turnedAway),
-            "The old name of pushwake_http_connections_refused_total.")
     }
 
     private mutating func writeClock() {

@@ -72,8 +72,7 @@ struct SimulatorCounters: Sendable {
             .init("resends", .integer(Int64(ledger.resends))),
             .init("repeats", .integer(Int64(ledger.repeats))), .init("copies", .integer(Int64(ledger.copies))),
             .init("accepted_unanswered", .integer(Int64(ledger.unheard))),
-            // Its old name, for one more release.
-            .init("unheard", .integer(Int64(ledger.unheard))), .init("rejected", sum(\.rejected)),
+            .init("rejected", sum(\.rejected)),
             .init("unanswered", sum(\.unanswered)), .init("ledger_full", .bool(ledger.isFull)),
         ]
         let numbers: [(String, Int)] = [
