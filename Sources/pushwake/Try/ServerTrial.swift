@@ -118,9 +118,13 @@ final class ServerTrial {
             return word != "listen" && word != "port"
         }
         let own = [
-            ("engine_path", program), ("engine_socket", "\(directory)/engine.sock"),
-            ("store_path", "\(directory)/bindings.db"), ("http_listen", ""), ("wake_timeout", "8"),
+            ("engine_mode", "supervised"), ("engine_path", program),
+            ("engine_socket", "\(directory)/engine.sock"),
+            ("store", "sqlite"), ("store_path", "\(directory)/bindings.db"), ("http_listen", ""),
+            ("fastagi_listen", ""), ("hep_capture", ""), ("upper_servers", ""), ("wake_timeout", "8"),
         ]
+        // No contact of this one comes into the installed one's database.
+        lines.append("modparam(\"usrloc\", \"db_mode\", 0)")
         lines += (own + settings).map { name, value in
             let isNumber = name == "wake_timeout"
             return "modparam(\"pushwake\", \"\(name)\", \(isNumber ? value : "\"\(value)\""))"
