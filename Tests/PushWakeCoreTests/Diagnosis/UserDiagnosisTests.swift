@@ -7,12 +7,11 @@ import Testing
 @Suite struct `A diagnosis of a user` {
     private func phone(
         _ assessment: WakeRecord.Assessment, way: DiagnosisFacts.Way = .ready(connections: 1), expiresIn: Int64 = 100,
-        registeredAgo: Int64 = 300, lastFailure: String = ""
+        registeredAgo: Int64 = 300, lastFailure: String = "", provider: Provider = .apns
     ) -> DiagnosisFacts.Phone {
         DiagnosisFacts.Phone(
-            provider: .apns, app: "com.a", token: "abc…def", registeredAgo: registeredAgo, expiresIn: expiresIn,
-            way: way,
-            assessment: assessment, lastFailure: lastFailure, lastPushAgo: 42)
+            provider: provider, app: "com.a", token: "abc…def", registeredAgo: registeredAgo, expiresIn: expiresIn,
+            way: way, assessment: assessment, lastFailure: lastFailure, lastPushAgo: 42)
     }
 
     private func diagnosis(_ phones: DiagnosisFacts.Phone...) -> UserDiagnosis {
@@ -54,7 +53,7 @@ import Testing
     func `stops where the way to the provider does`(
         way: DiagnosisFacts.Way, step: UserDiagnosis.Step, word: String
     ) {
-        let found = diagnosis(phone(.neverPushed, way: way))
+        let found = diagnosis(phone(.neverPushed, way: way, provider: word.hasSuffix("console") ? .fcm : .apns))
         #expect(found.findings.first { $0.state == .failing }?.step == step)
         #expect(!found.isFine && found.advice.contains(word))
     }

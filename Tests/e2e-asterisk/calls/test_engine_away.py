@@ -26,7 +26,7 @@ def test_a_hang_up_while_the_engine_is_asked_reaches_it(make_asterisk, sleeper, 
         call.cancel()
     phone.simulator.wait_push(phone.token)
     wait_until("it hears of the end", lambda: len(phone.pushes) == 2)
-    wait_until("the engine has forgotten it", lambda: stat(asterisk, "requests live") == 0)
+    wait_until("the engine has forgotten it", lambda: stat(asterisk, "requests held") == 0)
 
 
 def test_a_channel_carries_hundreds_of_calls(make_asterisk, sleeper, phones):

@@ -28,6 +28,9 @@ class Front:
     def wait_log(self, text):
         self.kamailio.wait_disconnected(int(re.match(r":(\d+)", text)[1]))
 
+    def wait_contact(self, user):
+        """Contacts are the Kamailio's."""
+
 
 @pytest.fixture(scope="module")
 def front(make_session_asterisk, simulator, tmp_path_factory):
