@@ -157,7 +157,7 @@ class LongRun:
     def __init__(self, server, engine, arguments):
         self.server, self.engine, self.arguments = server, engine, arguments
         self.memory = []
-        self.total = {"calls": 0, "pushes": 0, "failed": 0, "doubled": 0, "kills": 0}
+        self.total = {"calls": 0, "pushes": 0, "failed": 0, "doubled": 0}
 
     def play(self, disturb=None):
         """One round; tells what of it was not as it should be."""
