@@ -29,7 +29,7 @@ enum pushwake__leg_state {
 	PUSHWAKE__LEG_GIVEN,
 	/*! Its INVITE is out. */
 	PUSHWAKE__LEG_SENT,
-	/*! Nothing that happens to it counts any more. */
+	/*! Nothing that happens to it counts now. */
 	PUSHWAKE__LEG_OVER,
 	/*! The dialplan reaches that phone in a way of its own. */
 	PUSHWAKE__LEG_ELSEWHERE,
@@ -64,7 +64,7 @@ struct pushwake__call {
 	unsigned int is_looked_at:1;
 	/*! The engine sends verbs for it. */
 	unsigned int watched:1;
-	/*! Nobody is waited for any more. */
+	/*! Nobody is waited for now. */
 	unsigned int given_up:1;
 	/*! It is over. */
 	unsigned int ended:1;

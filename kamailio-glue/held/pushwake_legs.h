@@ -106,7 +106,7 @@ void pw_cancel_look_after(tm_cell_t *t, pw_hold_t *hold);
 /* A leg has ended with something that can be sent on. Under the reply lock. */
 int pw_has_answer(const tm_cell_t *t, const pw_hold_t *hold);
 
-/* Nobody is waited for any more: what legs answered is sent, or `status`. */
+/* Nobody is waited for now: what legs answered is sent, or `status`. */
 void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status);
 
 /* All legs have timed out, and the script has contacts left: its failure_route runs. */

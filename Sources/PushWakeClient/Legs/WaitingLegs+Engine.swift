@@ -217,7 +217,7 @@ extension WaitingLegs {
         out.append(.forget(handle))
     }
 
-    /// Nobody is waited for any more. In a channel that is the end of the request; at a proxy legs that are out decide, and
+    /// Nobody is waited for now. In a channel that is the end of the request; at a proxy legs that are out decide, and
     /// the host says what came of them.
     mutating func conclude(_ handle: UInt64, _ end: End, status: Int, _ now: Int64, _ out: inout [LegAction]) {
         guard let leg = legs[handle] else { return }

@@ -114,7 +114,7 @@ extension WaitingLegs {
         close(handle, leg: leg.legs[index].number, &out)
     }
 
-    /// Nothing that comes of this leg counts any more.
+    /// Nothing that comes of this leg counts now.
     private mutating func close(_ handle: UInt64, leg number: Int, _ out: inout [LegAction]) {
         guard let leg = legs[handle], let index = leg.index(ofLeg: number), leg.legs[index].isLive else { return }
         let wasOut = leg.legs[index].state == .out

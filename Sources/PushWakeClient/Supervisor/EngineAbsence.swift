@@ -17,7 +17,7 @@ public enum EngineAbsence {
         try? FileContent.replace(path(socket), with: Array(line.utf8.prefix(longest)))
     }
 
-    /// An engine answers, or nobody starts one any more.
+    /// An engine answers, or it is no longer started.
     static func clear(at socket: String) { FileContent.remove(path(socket)) }
 
     /// What the supervisor of this socket said last, with the remedy; nil for nothing that counts now.

@@ -13,7 +13,7 @@ struct EndCalendar {
     private var rows: [Int64: [Int64]] = [:]
     /// Nothing is left before it.
     private var first = Int64.max
-    /// All up to here have been visited, and are not found any more.
+    /// All up to here have been visited, and are no longer found.
     private(set) var reached = ExpiryCursor(time: .min)
 
     /// Notes when a registration ends; not if that second is over, or none of this clock.

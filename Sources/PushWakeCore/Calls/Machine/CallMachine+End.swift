@@ -57,7 +57,7 @@ extension CallMachine {
         return hasDevice { $0.isPlainPhone && (!$0.isOpen || ($0.leg?.heard ?? .nothing) > .nothing) }
     }
 
-    /// The request ended while a phone registered, and its host could not send the leg any more: the phone is there, and
+    /// The request ended while a phone registered, and its host could no longer send the leg: the phone is there, and
     /// has heard neither of the request nor of its end.
     mutating func legWasNotSent(_ number: Int, _ end: CallEnd, _ now: Int64) -> [CallVerb] {
         guard let (index, leg) = find(leg: number), leg.heard == .nothing, host == .proxy || leg.sentAt == nil else {

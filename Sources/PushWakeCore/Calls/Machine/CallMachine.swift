@@ -15,7 +15,7 @@ public struct CallMachine: ~Copyable {
     enum Phase {
         /// Phones may join.
         case open
-        /// No phone joins any more; what is out decides.
+        /// No phone joins now; what is out decides.
         case closing(CallEnd)
         case ended(CallEnd, at: Int64)
     }
@@ -88,7 +88,7 @@ public struct CallMachine: ~Copyable {
         }
     }
 
-    /// No phone joins any more.
+    /// No phone joins now.
     public var isClosed: Bool { if case .open = phase { false } else { true } }
 
     /// The device has said no, or was left ringing.
@@ -264,7 +264,7 @@ public struct CallMachine: ~Copyable {
         verbs.append(.note(.pushed(device: index, event)))
     }
 
-    /// The phone needs no push for the request any more.
+    /// The phone no longer needs a push for the request.
     mutating func dropPush(_ index: Int, _ verbs: inout [CallVerb]) {
         guard case .underway(let attempt) = devices[index].push else { return }
         devices[index].push = .dropped(attempt)
@@ -279,7 +279,7 @@ public struct CallMachine: ~Copyable {
         verbs.append(.note(.told(status: policy.wakeProvisional)))
     }
 
-    /// No phone joins any more; how the request is to end was perhaps decided before.
+    /// No phone joins now; how the request is to end was perhaps decided before.
     mutating func close(as end: CallEnd) {
         if case .open = phase { phase = .closing(end) }
     }

@@ -16,7 +16,7 @@ struct DeviceState {
     enum Push {
         case none
         case underway(Attempt)
-        /// It is not needed any more; its outcome will say whether it had left.
+        /// It is no longer needed; its outcome will say whether it had left.
         case dropped(Attempt)
         /// `repeatAt`: when it is pushed again if it stays away.
         case accepted(repeatAt: Int64?)
@@ -47,7 +47,7 @@ struct DeviceState {
         case kept
         /// It is gone. An app that corrects its address has until then to register anew.
         case leaving(until: Int64)
-        /// No push may reach the device any more.
+        /// Pushes may no longer reach the device.
         case gone
     }
 
@@ -122,7 +122,7 @@ struct DeviceState {
         return besideOld ? (nil, old?.other?.number) : (old?.first.number, nil)
     }
 
-    /// No leg is out to it any more. `isFailed`: the contact of the one that counted is not tried again.
+    /// Its leg is no longer out. `isFailed`: the contact of the one that counted is not tried again.
     mutating func closeLegs(isFailed: Bool = true) {
         if isFailed, let leg { failedKeys.append(contact(of: leg).key) }
         legs = nil
@@ -257,7 +257,7 @@ extension DeviceState {
     /// Milliseconds within which a phone that is there says something.
     static let silence: Int64 = 5000
 
-    /// When its leg counts as lost: nothing else brings the phone any more, since it came for its push or no provider took one,
+    /// When its leg counts as lost: nothing else brings it now, since it came for its push or no provider took one,
     /// and it said nothing to what it was sent since. A proxy or a node before the phone may take its time.
     var lostAt: Int64 {
         guard isOpen, let leg, let sentAt = leg.sentAt, leg.heard == .nothing,

@@ -23,7 +23,7 @@ public enum WebPushResponse {
         case 300...399: return Verdict(.rejected, reason: reason)
         case 400 where isGone(body): return Verdict(.tokenGone, reason: reason)
         case 400, 401, 403:
-            // It was made with another key, or this one is not the operator's any more.
+            // It was made with another key, or this one is no longer the operator's.
             if isOfAnotherKey(response) { return Verdict(.tokenGone, reason: reason, mayBeSetting: true) }
             return status == 400
                 ? Verdict(.rejected, reason: reason)

@@ -51,7 +51,7 @@ public struct ServerTransaction: Sendable {
         }
     }
 
-    /// Nothing of it can come any more.
+    /// Nothing of it can come now.
     public func isOver(now: Int64) -> Bool {
         switch state {
         case .proceeding: false
