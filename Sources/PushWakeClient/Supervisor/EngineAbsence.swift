@@ -11,7 +11,7 @@ public enum EngineAbsence {
 
     private static func path(_ socket: String) -> String { "\(socket).problem" }
 
-    /// Says why there is none; it is no fault when that cannot be said.
+    /// Says why there is none. That it cannot be said is not an error.
     static func note(_ reason: String, at socket: String) {
         let line = "\(SystemClock.wallSeconds()) \(PrintableText.cleaned(reason))"
         try? FileContent.replace(path(socket), with: Array(line.utf8.prefix(longest)))

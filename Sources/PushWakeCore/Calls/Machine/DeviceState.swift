@@ -85,7 +85,7 @@ struct DeviceState {
 
     init(_ facts: CallDevice) { self.facts = facts }
 
-    /// A provider has taken its push, and nothing else is known of it: it is whoever registers and is no other device.
+    /// A provider has taken its push, and nothing else is known of it: whoever registers, and is not another device, is it.
     static var pushedUnknown: DeviceState {
         var state = DeviceState(CallDevice())
         state.push = .accepted(repeatAt: nil)
@@ -146,7 +146,7 @@ struct DeviceState {
         if sent.afterLeg == ended.number, rest.number < ended.number { sent.afterLeg = rest.number }
     }
 
-    /// It registers: where it was before it is no longer, unless it has several flows (RFC 5626), or had this contact already.
+    /// It registers: it has left where it was before, unless it has several flows (RFC 5626), or had this contact already.
     mutating func supersede(by contact: CallContact) {
         guard !facts.contacts.contains(where: { $0.key == contact.key }) else { return }
         for old in facts.contacts where !old.isBeside(contact) { failedKeys.append(old.key) }
