@@ -391,7 +391,8 @@ struct ModelHost {
 
     /// Nobody is left but phones that say nothing. Those that came for their push have until the wait is over.
     private func areLost(_ now: Int64) -> Bool {
-        !isElsewhere && !isClosed && !isHeld
+        // A tick that is late ends the hold of a dialplan, and then these legs.
+        !isElsewhere && !isClosed && (!isHeld || host == .dialplan && !mustBeHeld(now))
             && devices.allSatisfy {
                 $0.leg == nil || $0.isLost(now) && ($0.cannotBePushed && isCall || host == .proxy && now >= endsAt)
             }
