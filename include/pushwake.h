@@ -86,7 +86,8 @@ enum pushwake_log_level {
 
 enum pushwake_setting_type {
     PUSHWAKE_SETTING_TEXT    = 1,
-    PUSHWAKE_SETTING_INTEGER = 2 /* booleans are 0 and 1 */
+    PUSHWAKE_SETTING_INTEGER = 2, /* booleans are 0 and 1 */
+    PUSHWAKE_SETTING_REMOVED = 3  /* cannot be set; `help` and the error of an attempt say what to write instead */
 };
 
 /* One row of the settings table. All pointers are static and never NULL. */
@@ -100,7 +101,7 @@ typedef struct pushwake_setting {
 } pushwake_setting;
 #define PUSHWAKE_SETTING_INIT { sizeof(pushwake_setting), NULL, 0, NULL, NULL, NULL }
 
-/* Number of settings that exist. */
+/* Number of rows: all settings, then the names that were settings once, for hosts that declare their parameters. */
 size_t pushwake_setting_count(void);
 
 /* Copies row `index` into *out; PUSHWAKE_ERR_NOT_FOUND past the end. */

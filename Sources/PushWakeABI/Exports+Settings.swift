@@ -30,21 +30,31 @@ public func pushwake_status_name(_ status: CInt) -> UnsafePointer<CChar>! {
 }
 
 @_cdecl("pushwake_setting_count") @implementation
-public func pushwake_setting_count() -> Int { SettingKey.allCases.count }
+public func pushwake_setting_count() -> Int { SettingKey.allCases.count + RemovedSetting.all.count }
 
 @_cdecl("pushwake_setting_at") @implementation
 public func pushwake_setting_at(_ out: UnsafeMutablePointer<pushwake_setting>!, _ index: Int) -> CInt {
     guard let out, out.pointee.size >= MemoryLayout<pushwake_setting>.size else {
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
-    guard index >= 0, let key = SettingKey(rawValue: index) else { return PUSHWAKE_ERR_NOT_FOUND.rawValue }
-    let row = SettingsTable.description(of: key)
-    out.pointee.name = staticText(row.name)
-    out.pointee.type = CInt(row.isInteger ? PUSHWAKE_SETTING_INTEGER.rawValue : PUSHWAKE_SETTING_TEXT.rawValue)
-    out.pointee.default_value = staticText(row.defaultValue)
-    out.pointee.unit = staticText(row.unit)
-    out.pointee.help = staticText(row.help)
+    guard index >= 0, index < pushwake_setting_count() else { return PUSHWAKE_ERR_NOT_FOUND.rawValue }
+    if let key = SettingKey(rawValue: index) {
+        let row = SettingsTable.description(of: key)
+        let type = row.isInteger ? PUSHWAKE_SETTING_INTEGER : PUSHWAKE_SETTING_TEXT
+        fill(&out.pointee, row.name, type, row.defaultValue, row.unit, row.help)
+    } else {
+        let row = RemovedSetting.all[index - SettingKey.allCases.count]
+        fill(&out.pointee, row.name, PUSHWAKE_SETTING_REMOVED, "", "", row.remedy)
+    }
     return 0
+}
+
+private func fill(
+    _ out: inout pushwake_setting, _ name: StaticString, _ type: pushwake_setting_type, _ value: StaticString,
+    _ unit: StaticString, _ help: StaticString
+) {
+    (out.name, out.type) = (staticText(name), CInt(type.rawValue))
+    (out.default_value, out.unit, out.help) = (staticText(value), staticText(unit), staticText(help))
 }
 
 @_cdecl("pushwake_settings_new") @implementation

@@ -30,7 +30,6 @@ public final class MemoryStore: BindingStore {
     var owners: [PURR: [UInt8]] = [:]
     /// Who has a token, by its hash; nil where nobody asks.
     private var tokenUsers: [Int: [[UInt8]]]?
-    let limits: PURRLimits
     private let tombstoneLifetime: Int64
     private let perUser: Int
     private(set) var lastID = 0
@@ -38,12 +37,11 @@ public final class MemoryStore: BindingStore {
     /// Keeps tombstones for `tombstoneLifetime` seconds. `findsTokens`: finds users by a token without a look at all.
     public init(
         tombstoneLifetime: Int64 = BindingLimits.tombstoneLifetime, perUser: Int = BindingLimits.perUser,
-        purrs: PURRLimits = PURRLimits(), findsTokens: Bool = false
+        findsTokens: Bool = false
     ) {
         tokenUsers = findsTokens ? [:] : nil
         self.perUser = perUser
         self.tombstoneLifetime = tombstoneLifetime
-        limits = purrs
     }
 
     /// Takes one user as another store keeps it.
@@ -320,14 +318,14 @@ extension MemoryStore {
         let rows = user.live.filter { device.owns($0.binding) }.map(\.id)
         guard let first = rows.first else { return nil }
         let own = user.purrs.indices.filter { rows.contains(user.purrs[$0].row) }
-        if let newest = own.last, !limits.isOld(madeAt: user.purrs[newest].madeAt, now: now) {
+        if let newest = own.last, !PURRLimits.isOld(madeAt: user.purrs[newest].madeAt, now: now) {
             if PURRLimits.isDue(usedAt: user.purrs[newest].usedAt, now: now) {
                 user.purrs[newest].usedAt = now
                 users[key] = user
             }
             return user.purrs[newest].purr
         }
-        let over = own.filter { limits.isOver(usedAt: user.purrs[$0].usedAt, now: now) }
+        let over = own.filter { PURRLimits.isOver(usedAt: user.purrs[$0].usedAt, now: now) }
         let excess = own.filter { !over.contains($0) }.dropLast(PURRLimits.perDevice - 1)
         let gone = Set((over + excess).map { user.purrs[$0].purr })
         user.purrs.removeAll { gone.contains($0.purr) }
@@ -342,7 +340,7 @@ extension MemoryStore {
     public func bindings(ofPURR purr: PURR, now: Int64) -> [Binding] {
         guard let key = owners[purr], var user = users[key],
             let index = user.purrs.firstIndex(where: { $0.purr == purr }),
-            !limits.isOver(usedAt: user.purrs[index].usedAt, now: now)
+            !PURRLimits.isOver(usedAt: user.purrs[index].usedAt, now: now)
         else { return [] }
         let live = user.live.filter { $0.binding.forgetAt > now }
         guard let own = live.first(where: { $0.id == user.purrs[index].row }) else { return [] }

@@ -7,38 +7,67 @@ import PushWakeSystem
 
 struct SettingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "settings", abstract: "Prints every setting as a Markdown table (docs/settings.md).")
+        commandName: "settings", abstract: "Prints every setting in Markdown, by theme (docs/settings.md).")
 
     func run() throws {
         Console.say("# Settings\n")
         Console.say(
-            "Made by `pushwake settings` from the one table that Kamailio modparams, pushwake.conf and `pushwake check` share.\n"
-        )
-        Console.say("| name | values | default | meaning | elsewhere |\n|---|---|---|---|---|")
-        for key in SettingKey.allCases {
-            let row = SettingsTable.description(of: key)
-            let fallback = row.defaultValue.description
-            Console.say(
-                "| `\(row.name)` | \(values(row)) | \(fallback.isEmpty ? "" : "`\(fallback)`") | \(Self.escaped(row.help)) | \(others(key)) |"
-            )
+            """
+            Made by `pushwake settings` from the one table that Kamailio modparams, pushwake.conf and `pushwake check` share.
+            A setting has the same name in all three. It counts *at once* when it is read again (`pushwake reload`,
+            [running.md](running.md)), or only after a *restart* of the engine.
+
+            """)
+        for heading in SettingHeading.allCases {
+            Console.say("* [\(heading.rawValue)](#\(Self.anchor(heading.rawValue))): \(heading.about)")
         }
+        for heading in SettingHeading.allCases { say(heading) }
+        sayRemoved()
         for vendor in ForeignSetting.Vendor.allCases { say(vendor) }
     }
+
+    private func say(_ heading: SettingHeading) {
+        Console.say("\n## \(heading.rawValue)\n\n\(heading.about)\n")
+        Console.say(
+            "| name | values | default | example | counts | meaning | elsewhere |\n|---|---|---|---|---|---|---|")
+        for key in SettingKey.allCases where SettingsTable.description(of: key).heading == heading {
+            let row = SettingsTable.description(of: key)
+            let cells = [
+                "<a id=\"\(row.name)\"></a>`\(row.name)`", values(row), Self.code(row.defaultValue.description),
+                Self.code(row.example), row.takesRestart ? "restart" : "at once", Self.escaped(row.help.description),
+                others(key),
+            ]
+            Console.say("| \(cells.joined(separator: " | ")) |")
+        }
+    }
+
+    /// For who still has one of these in a file.
+    private func sayRemoved() {
+        Console.say("\n## Settings that no longer exist\n\n| name | what to do |\n|---|---|")
+        for setting in RemovedSetting.all {
+            Console.say("| `\(setting.name)` | \(Self.escaped(setting.remedy.description)) |")
+        }
+    }
+
+    /// What GitHub makes of a heading.
+    private static func anchor(_ heading: String) -> String { heading.lowercased().replacing(" ", with: "-") }
+
+    private static func code(_ value: String) -> String { value.isEmpty ? "" : "`\(escaped(value, "|"))`" }
 
     /// For who moves from another product: each of its names, and ours.
     private func say(_ vendor: ForeignSetting.Vendor) {
         Console.say("\n## Coming from \(vendor.rawValue)\n\n| name there | name here | what differs |\n|---|---|---|")
         for setting in ForeignSetting.all where setting.vendor == vendor {
             let ours = setting.key.map { "`\(SettingsTable.description(of: $0).name)`" } ?? "none"
-            Console.say("| `\(setting.name)` | \(ours) | \(Self.escaped(setting.note)) |")
+            Console.say("| `\(setting.name)` | \(ours) | \(Self.escaped(setting.note.description)) |")
         }
     }
 
     /// Bars end a cell of the table, and words in angle brackets vanish, unless a backslash stands before them.
-    private static func escaped(_ text: StaticString) -> String {
+    private static func escaped(_ text: String, _ special: String = "|<") -> String {
         var escaped = ""
-        for character in text.description {
-            if "|<".contains(character) { escaped.append("\\") }
+        for character in text {
+            if special.contains(character) { escaped.append("\\") }
             escaped.append(character)
         }
         return escaped
@@ -49,6 +78,7 @@ struct SettingsCommand: ParsableCommand {
         return switch row.kind {
         case .text: "text"
         case .path: "path"
+        case .textOrFile: "text, or `@/path`"
         case .origin, .url: "https URL"
         case .proxy: "host:port"
         case .integer(let range): "\(range.lowerBound) to \(range.upperBound)\(unit)"

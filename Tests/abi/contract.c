@@ -85,7 +85,7 @@ static void check_setting_rows(void)
         pushwake_setting row = PUSHWAKE_SETTING_INIT;
         CHECK(pushwake_setting_at(&row, index) == PUSHWAKE_OK);
         CHECK(row.name != NULL && row.name[0] != '\0');
-        CHECK(row.type == PUSHWAKE_SETTING_TEXT || row.type == PUSHWAKE_SETTING_INTEGER);
+        CHECK(row.type >= PUSHWAKE_SETTING_TEXT && row.type <= PUSHWAKE_SETTING_REMOVED);
         CHECK(row.default_value != NULL && row.unit != NULL && row.help != NULL && row.help[0] != '\0');
     }
     pushwake_setting row = PUSHWAKE_SETTING_INIT;

@@ -53,8 +53,7 @@ class Gateway(Kamailio):
         text = configuration().replace('$si == "127.0.0.1"', f'$sp == {asterisk.sip_port}')
         super().__init__(
             directory, HostSide(simulator), config=text, wake_timeout=20,
-            settings={"upper_servers": server, "upper_path": str(directory / "upstream.db"),
-                      "secret_key_file": str(key), **settings})
+            settings={"upper_servers": server, "secret_key_file": str(key), **settings})
         self.settings = {name: value.replace("@OWN_PORT@", str(self.port)) if isinstance(value, str) else value
                          for name, value in self.settings.items()}
         self.as_printed()

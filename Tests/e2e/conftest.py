@@ -107,7 +107,7 @@ def make_valkey(tmp_path):
 def make_node(make_kamailio):
     """A Kamailio that shares its bindings with others; it has a location table of its own."""
     # A busy machine takes longer than usual, and a REGISTER that is not stored at once promises no push.
-    times = {"store_timeout": 800, "engine_timeout": 1000}
+    times = {"engine_timeout": 1000}
 
     def make(valkey, *, is_connected=True, **settings):
         node = make_kamailio(config=NODES.read_text(), wake_timeout=settings.pop("wake_timeout", 8))

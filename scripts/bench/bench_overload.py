@@ -41,7 +41,7 @@ def play(program, directory, keys, provider, script, capacity, overload, seconds
     with bench.Server([bench.PUSHWAKE, "simulate", "--listen", f"127.0.0.1:{port}", "--dir", keys.directory, "--log", "/dev/null",
                        "--script", directory / "script.json"], port):
         url = f"https://127.0.0.1:{port}"
-        engine = Engine(program, directory / "engine", url, keys.directory, None, fcm_url=url, apns_connections=1, fcm_connections=1)
+        engine = Engine(program, directory / "engine", url, keys.directory, None, fcm_url=url)
         client = EngineClient(directory / "engine/socket")
         app = "com.example.phone" if provider == "apns" else "pushwake-simulator"
 

@@ -158,7 +158,7 @@ def main():
                 started.append(store)
                 servers = Servers([store.start()])
             for title, settings in [("SQLite", {}), ("a cluster" if options.cluster else "one server",
-                                                     {"store": store.url, "store_timeout": 80})]:
+                                                     {"store": store.url})]:
                 if options.memory and not settings:
                     continue
                 engine = Engine(PUSHWAKE, directory / title.split()[-1], simulator.url, simulator.directory / "files", None,

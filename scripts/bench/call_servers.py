@@ -71,7 +71,7 @@ class CallServer:
                                  ["-A", way, *(["-A", "TSILO"] if way == "DIRECT" else []), "-m", str(shared_memory), *(["-A", "NODES"] if store else []), *arguments], program)
         if store:
             # As engine_timeout of the tests: what follows from a store that is slow is not looked at here.
-            self.kamailio.set_up(store=store, store_timeout=2000, node_uri=f"sip:127.0.0.1:{self.kamailio.port}")
+            self.kamailio.set_up(store=store, engine_timeout=2500, node_uri=f"sip:127.0.0.1:{self.kamailio.port}")
         if engine:
             self.kamailio.set_up(engine_mode="external")
             engine(self.kamailio.settings)

@@ -210,13 +210,14 @@ def settings_page(table, release, directory):
         ".PP", prose(
             "The settings are also parameters of Kamailio's module, under the same names: "
             '`modparam("pushwake", "name", "value")`.'))
-    # Names of other products follow behind the table.
-    rows = [cells(row) for row in table.split("\n## ")[0].splitlines() if row.startswith("| `")]
+    # Rows of settings begin with an anchor; those of names that are gone, and of other products', do not.
+    rows = [cells(row) for row in table.splitlines() if row.startswith("| <a id=")]
     assert rows, "the program prints no settings"
     described = []
-    for name, values, default, what, _ in rows:
-        said = f"Values: {values}." + (f" Default: {default}." if default else "")
-        described.append((bold(name.strip("`")), rf"{prose(what)} {prose(said)}"))
+    for name, values, default, example, counts, what, _ in rows:
+        said = f"Values: {values}." + (f" Default: {default}." if default else "") + (f" Example: {example}." if example else "")
+        said += " Counts after a restart." if counts == "restart" else ""
+        described.append((bold(re.sub(r"<a.*?</a>", "", name).strip("`")), rf"{prose(what)} {prose(said)}"))
     page.items("SETTINGS", described)
     # Paths cannot be broken: lines would be full of gaps.
     page.lines.insert(page.lines.index(".SH SETTINGS") + 1, ".ad l")

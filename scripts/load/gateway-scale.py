@@ -122,7 +122,7 @@ def main():
     simulator.start()
     registrar = Kamailio(at / "registrar", simulator, config=quiet_registrar(options.expires)).start()
     gateway = Kamailio(at / "gateway", simulator, config=configuration(), settings={
-        "upper_path": str(at / "upstream.db"), "secret_key_file": str(at / "secret.key"),
+        "secret_key_file": str(at / "secret.key"),
         "upper_expire": options.expires, "prefer_md5_auth": 1}, arguments=["-m", "256"])
     gateway.as_printed().start().wait_engine()
     name_server(gateway, registrar)

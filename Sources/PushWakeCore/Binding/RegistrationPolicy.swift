@@ -23,8 +23,6 @@ public final class RegistrationPolicy: Sendable {
     private let minExpires: Int
     /// Seconds that a registration has to last so that a push can refresh it; 0 when none does.
     private let shortestRefreshed: Int64
-    /// Phones that could refresh by themselves are told that they need not.
-    private let refreshesAll: Bool
     private let webPush: WebPushSettings
     /// The public point in base64url that phones are told; empty without one.
     public let vapidKey: String
@@ -44,7 +42,6 @@ public final class RegistrationPolicy: Sendable {
         sends555 = settings.flag(.send555)
         minExpires = Int(settings.integer(.minExpires))
         shortestRefreshed = settings.refreshedLife
-        refreshesAll = settings.refreshesAll
         webPush = WebPushSettings(settings)
     }
 
@@ -154,7 +151,7 @@ public final class RegistrationPolicy: Sendable {
                 guard !contact.providerName.isEmpty, let binding = bindings.first, stored.contains(binding.provider),
                     !registration.isRemoval(contact), bindings.contains(where: { supports($0) })
                 else { continue }
-                let lead = contact.refreshesItself && !refreshesAll ? Self.refreshLead : nil
+                let lead = contact.refreshesItself ? Self.refreshLead : nil
                 let key = binding.provider == .webpush ? vapidKey : ""
                 add(
                     FeatureCaps(

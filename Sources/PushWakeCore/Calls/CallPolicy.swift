@@ -10,14 +10,15 @@ public struct CallPolicy: Equatable, Sendable {
         case pushed
         /// All phones that can be pushed.
         case always
+        /// None, however the call ended.
+        case never
     }
 
     /// A phone that is rung and says nothing for so long is pushed as well; 0: both at once, nil: never.
     public var silentAfter: Int64? = 1500
-    /// How long phones that sleep are still waited for when all that rang have declined; nil: to the end.
+    /// How long phones that sleep are still waited for when all that rang have declined, or were left ringing; nil: to the
+    /// end.
     public var declineWaits: Int64? = 5000
-    /// The same when all that rang were left ringing.
-    public var noAnswerWaits: Int64? = 5000
     /// Pause before a phone that stays away is pushed again; nil: never.
     public var pushRepeat: Int64?
     /// How often at most.
@@ -25,8 +26,6 @@ public struct CallPolicy: Equatable, Sendable {
     /// What the caller hears once a phone that sleeps is pushed and none rings; 0: nothing.
     public var wakeProvisional = 110
     public var cancelRule = CancelRule.unanswered
-    /// Whether phones that were pushed hear how the call ended.
-    public var pushesEnd = true
     /// What the sender of a request hears when no phone woke for it and none has answered.
     public var unanswered = 480
     /// The same for a MESSAGE, which the script may store.
@@ -38,20 +37,14 @@ public struct CallPolicy: Equatable, Sendable {
 extension CallPolicy {
     /// Reads the settings.
     public init(_ settings: Settings) {
-        func milliseconds(_ key: SettingKey) -> Int64? {
-            let value = settings.integer(key)
-            return value < 0 ? nil : value * 1000
-        }
-        let silence = settings.integer(.silentAfter)
+        let (silence, decline) = (settings.integer(.silentAfter), settings.integer(.declineWaits))
         silentAfter = silence < 0 ? nil : silence
-        declineWaits = milliseconds(.declineWaits)
-        noAnswerWaits = milliseconds(.noAnswerWaits)
+        declineWaits = decline < 0 ? nil : decline * 1000
         let pause = settings.integer(.pushRepeat)
         pushRepeat = pause > 0 ? pause * 1000 : nil
         pushRepeats = Int(settings.integer(.pushRepeats))
         wakeProvisional = Int(settings.text(.wakeProvisional)) ?? 0
         cancelRule = CancelRule(rawValue: settings.text(.cancelWhen)) ?? .unanswered
-        pushesEnd = settings.flag(.cancelPush)
         unansweredMessage = settings.text(.unansweredMessage) == "accept" ? 202 : 480
     }
 

@@ -97,7 +97,7 @@ extension Provider {
         case .webhook:
             ProviderRow(
                 name: "webhook", isNamed: false, prefix: "webhook_", remedy: "webhook_url and webhook_providers",
-                secretFiles: [.webhookSecretFile, .webhookHeaderFile], isSet: { !$0.text(.webhookURL).isEmpty },
+                secretFiles: [.webhookSecretFile], isSet: { !$0.text(.webhookURL).isEmpty },
                 token: .plain, rank: 7, phoneRemedy: notifications)
         case .harmonyos:
             // The service account names the project, which pn-param need not.

@@ -7,7 +7,7 @@ public struct PastedSecrets: Equatable, Sendable {
     private static let substitute = "the value (write the name of a file, not what is in it)"
     private static let keys: [SettingKey] = [
         .apnsKey, .apnsCert, .apnsCertPasswordFile, .fcmKey, .vapidKey, .harmonyOSKey, .flexiAPIKeyFile,
-        .storePasswordFile, .webhookSecretFile, .webhookHeaderFile, .httpProxyAuth, .httpKey, .httpCert,
+        .storePasswordFile, .webhookSecretFile, .httpProxyAuth, .httpKey, .httpCert,
         .httpTokenFile, .httpUsers, .fastAGITokenFile, .secretKeyFile,
     ]
     /// Bytes that no secret of use goes below; a shorter value is a word that may stand in any text.

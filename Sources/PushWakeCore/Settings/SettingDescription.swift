@@ -6,6 +6,8 @@ public struct SettingDescription: Sendable {
     public enum Kind: Equatable, Sendable {
         case text
         case path
+        /// `@/path` stands for a file with the text (`TextOrFile`).
+        case textOrFile
         /// `https://host[:port]`, no path.
         case origin
         /// `https://host[:port]/path`.
@@ -28,6 +30,8 @@ public struct SettingDescription: Sendable {
         case capture
     }
 
+    /// What the settings call it.
+    public let key: SettingKey
     /// Static, so that a C caller may keep the pointer.
     public let name: StaticString
     /// What a value is checked against.
@@ -36,16 +40,29 @@ public struct SettingDescription: Sendable {
     public let defaultValue: StaticString
     /// `s`, `ms`, `days`, or empty.
     public let unit: StaticString
+    /// A value other than the default, for docs/settings.md.
+    public let example: String
+    /// Whether what it decides is decided once, when the engine starts: where it listens, where bindings are and how
+    /// they are found, and what memory is set aside.
+    public let takesRestart: Bool
     /// Whole sentences for docs/settings.md.
     public let help: StaticString
+    /// What it stands under.
+    public internal(set) var heading = SettingHeading.engine
+
+    /// A flag and a choice need no example.
     init(
-        _ name: StaticString, _ kind: Kind, _ defaultValue: StaticString, unit: StaticString = "", _ help: StaticString
+        _ key: SettingKey, _ name: StaticString, _ kind: Kind, _ defaultValue: StaticString, unit: StaticString = "",
+        example: StaticString = "", takesRestart: Bool = false, _ help: StaticString
     ) {
-        self.name = name
-        self.kind = kind
-        self.defaultValue = defaultValue
-        self.unit = unit
-        self.help = help
+        (self.key, self.name, self.kind, self.defaultValue) = (key, name, kind, defaultValue)
+        (self.unit, self.takesRestart, self.help) = (unit, takesRestart, help)
+        self.example =
+            switch kind {
+            case .flag: defaultValue.description == "0" ? "1" : "0"
+            case .choice(let choices): choices.first { $0 != defaultValue.description } ?? ""
+            default: example.description
+            }
     }
 
     /// Whether a host may hand the value over as a number.
@@ -69,154 +86,4 @@ public struct SettingError: Error, Equatable, Sendable {
         self.setting = PrintableText.cleaned(setting)
         self.message = message
     }
-}
-
-/// Every setting that exists. Kamailio modparams, pushwake.conf, `pushwake check` and
-/// docs/settings.md all come from `SettingsTable`, which has one row per case, in this order.
-public enum SettingKey: Int, CaseIterable, Sendable {
-    case engineMode
-    case enginePath
-    case engineSocket
-    case engineSocketGroup
-    case engineTimeout
-    case logLevel
-    case coreDumps
-    case store
-    case storePath
-    case storeSync
-    case storeUser
-    case storePasswordFile
-    case storeTimeout
-    case storeBacklog
-    case storePrefix
-    case node
-    case nodeURI
-    case persist
-    case bindingsPerUser
-    case wakeTimeout
-    case wakeRequests
-    case voicemailUrgent
-    case purr
-    case purrRotate
-    case purrKeep
-    case awakeFor
-    case wait
-    case silentAfter
-    case wakeProvisional
-    case declineWaits
-    case noAnswerWaits
-    case pushRepeat
-    case pushRepeats
-    case unansweredMessage
-    case unregisterPolicy
-    case send555
-    case minExpires
-    case payload
-    case flexisipCompat
-    case fcmNotification
-    case soundCall
-    case soundChat
-    case soundOther
-    case badge
-    case showCaller
-    case templateDirectory
-    case messageTimeToLive
-    case ignoreSame
-    case devicePushes
-    case callerPushes
-    case aorPushes
-    case wakesKept
-    case cancelPush
-    case cancelWhen
-    case refreshBefore
-    case refreshAll
-    case loadCall
-    case loadCancel
-    case loadChat
-    case loadMissed
-    case loadRefresh
-    case fastAGIListen
-    case fastAGIAllow
-    case fastAGITokenFile
-    case httpListen
-    case httpCert
-    case httpKey
-    case httpTokenFile
-    case httpUsers
-    case httpOperators
-    case httpRealm
-    case httpRate
-    case httpConnections
-    case hepCapture
-    case hepID
-    case caFile
-    case connectTimeout
-    case requestTimeout
-    case queueSize
-    case maxFail
-    case httpProxy
-    case httpProxyAuth
-    case noProxy
-    case apnsKey
-    case apnsKeyID
-    case apnsTeamID
-    case apnsCert
-    case apnsCertPasswordFile
-    case apnsEnvironment
-    case apnsURL
-    case apnsSandboxURL
-    case apnsTopic
-    case apnsPushType
-    case apnsTokenKind
-    case apnsMutableContent
-    case apnsConnections
-    case fcmKey
-    case fcmApp
-    case fcmKeyDirectory
-    case fcmURL
-    case fcmAndroidV2
-    case fcmBandwidthConstrained
-    case fcmConnections
-    case vapidKey
-    case vapidSubject
-    case webPushHosts
-    case webPushAllowLocal
-    case webPushNavigate
-    case acrobits
-    case acrobitsURL
-    case flexiAPIURL
-    case flexiAPIKeyFile
-    case flexiAPIApps
-    case harmonyOSKey
-    case harmonyOSURL
-    case webhookURL
-    case webhookMethod
-    case webhookHeaders
-    case webhookHeaderFile
-    case webhookBodyType
-    case webhookBody
-    case webhookBodyFile
-    case webhookSecretFile
-    case webhookAnswers
-    case webhookProviders
-    case webhookConnections
-    case webhookAllowLocal
-    case upperServers
-    case upperContact
-    case upperPath
-    case upperPathHeader
-    case upperExpire
-    case rebuild
-    case keepUpperReg
-    case preferMD5Auth
-    case regRefresh
-    case removeOnRegfail
-    case secretKeyFile
-    case removeAtNopn
-    case removeAtNoprid
-    case removeOnCallfail
-    case removeOnNoanswer
-    case removeOnReject
-    case clientMaxOffline
-    case oneAoRPerToken
 }

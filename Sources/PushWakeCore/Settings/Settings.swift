@@ -81,7 +81,7 @@ public struct Settings: Equatable, Sendable {
         }
         if value.utf8.count > 4096 { throw refuse("it is longer than 4096 bytes") }
         switch row.kind {
-        case .text, .path:
+        case .text, .path, .textOrFile:
             return value
         case .origin:
             guard HTTPOrigin(value) != nil else { throw refuse("write https://host or https://host:port") }
@@ -154,6 +154,16 @@ public struct Settings: Equatable, Sendable {
 extension Settings {
     /// Where bindings live.
     public var storeChoice: StoreChoice { (try? StoreChoice(setting: text(.store))) ?? .sqlite }
+
+    /// The file of upstream registrations: in the directory of `store_path`. Nil where nothing is to outlive the engine.
+    public var upstreamPath: String? {
+        guard storeChoice != .memory else { return nil }
+        let path = text(.storePath)
+        return (path.lastIndex(of: "/").map { path[...$0] } ?? "") + "upstream.db"
+    }
+
+    /// Milliseconds to wait for the server of `store`: who asked the engine waits on for what follows the answer.
+    public var storeTimeout: Int64 { max(integer(.engineTimeout) * 8 / 10, 1) }
 }
 
 extension Settings {
@@ -175,6 +185,7 @@ extension Settings {
     }
 
     private static func remedy(forUnknown name: String) -> String {
+        if let removed = RemovedSetting.named(name) { return removed.remedy.description }
         if let foreign = ForeignSetting.named(name) { return foreign.remedy }
         if FCMAccountSettings.Name.isNumbered(name) {
             return "there is no such setting; numbers go from 1 to \(FCMAccountSettings.numbers.upperBound)"
@@ -340,9 +351,6 @@ extension Settings {
 }
 
 extension Settings {
-    /// Every phone is asked by push to register again, also one that says that it could by itself (RFC 8599, 5.5).
-    public var refreshesAll: Bool { flag(.refreshAll) && integer(.refreshBefore) > 0 }
-
     /// Seconds that a registration has to last so that a push can refresh it: one that is shorter would be pushed for as
     /// soon as it is made. 0 when nobody is pushed to refresh.
     public var refreshedLife: Int64 { 2 * integer(.refreshBefore) }

@@ -13,8 +13,9 @@ public struct SettingsChange: Equatable, Sendable {
     public init(from old: Settings, to new: Settings) {
         settings = new
         for key in SettingKey.allCases where old.text(key) != new.text(key) {
-            let name = SettingsTable.description(of: key).name.description
-            if key.takesRestart {
+            let row = SettingsTable.description(of: key)
+            let name = row.name.description
+            if row.takesRestart {
                 // What was set once fits.
                 try? settings.set(key, to: old.text(key))
                 waiting.append(name)
@@ -27,21 +28,4 @@ public struct SettingsChange: Equatable, Sendable {
 
     /// Nothing is another.
     public var isEmpty: Bool { taken.isEmpty && waiting.isEmpty }
-}
-
-extension SettingKey {
-    /// Whether what it decides is decided once, when the engine starts: where it listens, where bindings are and how
-    /// they are found, and what memory is set aside.
-    public var takesRestart: Bool {
-        switch self {
-        case .engineMode, .enginePath, .engineSocket, .engineSocketGroup, .coreDumps, .store, .storePath, .storeSync,
-            .storeUser, .storePasswordFile, .storeTimeout, .storeBacklog, .storePrefix, .node, .nodeURI,
-            .bindingsPerUser, .purr, .purrRotate, .purrKeep, .wait, .wakesKept, .refreshBefore, .refreshAll, .queueSize,
-            .fastAGIListen, .fastAGIAllow, .fastAGITokenFile, .httpListen, .httpConnections, .upperServers, .upperPath,
-            .upperPathHeader, .upperExpire, .rebuild, .keepUpperReg, .preferMD5Auth, .regRefresh, .removeOnRegfail,
-            .removeOnReject, .secretKeyFile:
-            true
-        default: false
-        }
-    }
 }

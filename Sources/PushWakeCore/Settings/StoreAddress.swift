@@ -25,7 +25,8 @@ public enum StoreChoice: Equatable, Sendable {
 /// Address of a Valkey or Redis server: `redis://host[:port][/database]`, `rediss://` for the same over TLS,
 /// `unix:///path/of/socket`, `redis+sentinel://host[:port],…/name[/database]` (`rediss+sentinel://`) for the server that
 /// Sentinels call the master of that name, or `redis+cluster://host[:port],…` (`rediss+cluster://`) for the cluster that these
-/// belong to. Also with `valkey` in place of `redis`.
+/// belong to. Also with `valkey` in place of `redis`. A user may stand before it, as in `redis://USER@host`; a password may
+/// not, since an address is shown.
 public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
     /// How the server is reached.
     public enum Place: Equatable, Sendable {
@@ -52,13 +53,15 @@ public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
     }
 
     public let place: Place
+    /// Whom the server is to know; empty: its default user. Percent-encoded in the text (RFC 3986, 3.2.1).
+    public let user: String
     /// Number of the database (SELECT).
     public let database: Int
     /// As it was written.
     public let description: String
 
     private static let usage =
-        "write sqlite, memory, redis://host[:port][/database], rediss://host, unix:///path, redis+sentinel://host,host/name or redis+cluster://host,host"
+        "write sqlite, memory, redis://[user@]host[:port][/database], rediss://host, unix:///path, redis+sentinel://host,host/name or redis+cluster://host,host"
 
     /// Whether connections are over TLS.
     public var isTLS: Bool {
@@ -69,8 +72,9 @@ public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
     }
 
     /// A server that somebody else named; `description` says how.
-    public init(_ host: Host, isTLS: Bool, description: String) {
+    public init(_ host: Host, user: String, isTLS: Bool, description: String) {
         place = .tcp(host: host.name, port: host.port, isTLS: isTLS)
+        self.user = user
         database = 0
         self.description = description
     }
@@ -79,12 +83,8 @@ public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
     public init(_ text: String) throws(StoreChoice.Mistake) {
         description = text
         guard let separator = text.firstRange(of: "://") else { throw StoreChoice.Mistake(remedy: Self.usage) }
-        let rest = text[separator.upperBound...]
-        guard !rest.contains("@") else {
-            // It would be shown wherever settings are.
-            throw StoreChoice.Mistake(
-                remedy: "leave out user and password; they belong to store_user and store_password_file")
-        }
+        let (user, rest) = try Self.split(text[separator.upperBound...])
+        self.user = user
         switch text[..<separator.lowerBound] {
         case "unix":
             guard rest.hasPrefix("/"), rest.utf8.count < 108 else { throw StoreChoice.Mistake(remedy: Self.usage) }
@@ -97,6 +97,19 @@ public struct ValkeyAddress: Equatable, Sendable, CustomStringConvertible {
         case "rediss+cluster", "valkeys+cluster": (place, database) = try Self.cluster(rest, isTLS: true)
         default: throw StoreChoice.Mistake(remedy: Self.usage)
         }
+    }
+
+    /// The user, and what stands behind.
+    private static func split(_ text: Substring) throws(StoreChoice.Mistake) -> (user: String, rest: Substring) {
+        guard let at = text.lastIndex(of: "@") else { return ("", text) }
+        let written = text[..<at]
+        guard !written.contains(":") else {
+            throw StoreChoice.Mistake(remedy: "leave the password out; it belongs into the file store_password_file")
+        }
+        guard isName(written), let user = try? PercentDecoding.decode(Array(written.utf8).span) else {
+            throw StoreChoice.Mistake(remedy: "write the user before the host, as in redis://USER@host")
+        }
+        return (user, text[text.index(after: at)...])
     }
 
     private static func tcp(_ text: Substring, isTLS: Bool) throws(StoreChoice.Mistake) -> (Place, Int) {

@@ -14,7 +14,7 @@ struct LateRegister {
 
 /// REGISTERs that come while the store of this process takes no changes: a disk is full, or another process holds the lock.
 /// Their phones have a 200 and sleep, so nobody can reach them until they register again. They are kept here
-/// (`store_backlog`), and stored when the store takes changes again; a shared store does the same by itself.
+/// (10,000 of them), and stored when the store takes changes again; a shared store does the same by itself.
 extension EngineCore {
     /// Users of whom some are stored in one turn.
     private static let latePerTurn = 64
@@ -37,7 +37,7 @@ extension EngineCore {
         let entry = LateRegister(message: message, cameAt: SystemClock.monotonicMilliseconds())
         guard !late.keep(entry, of: aor) else { return }
         storeFailed(
-            "\(late.count) REGISTERs wait for the store, and there is no room for more (store_backlog): \(PrintableText.logValue(aor)) gets no push until its phone registers again"
+            "\(late.count) REGISTERs wait for the store, and there is no room for more: \(PrintableText.logValue(aor)) gets no push until its phone registers again"
         )
     }
 

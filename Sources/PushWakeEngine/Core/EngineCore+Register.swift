@@ -408,13 +408,6 @@ extension EngineCore {
     }
 }
 
-extension PURRLimits {
-    /// Takes what the operator set.
-    init(_ settings: Settings) {
-        self.init(rotation: settings.integer(.purrRotate), lifetime: settings.integer(.purrKeep) * 86_400)
-    }
-}
-
 /// Bindings that go because the operator says so.
 extension EngineCore {
     /// Seconds for which a binding outlives its registration.

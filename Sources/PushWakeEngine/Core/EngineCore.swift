@@ -36,6 +36,8 @@ final class EngineCore {
     var storeDamage: StoreError?
     /// REGISTERs that the store of this process has yet to take.
     var late: RegisterBacklog<LateRegister>
+    /// About 2 kB each.
+    private static let mostLateRegisters = 10_000
     /// Requests for which phones are woken or watched.
     let calls: HeldRequests
     private(set) var callPolicy: CallPolicy
@@ -94,7 +96,7 @@ final class EngineCore {
 
     init(
         settings: Settings, store: any BindingStore, shared: (any SharedStore)? = nil, delivery: Delivery,
-        log: EngineLog
+        log: EngineLog, mostRequests: Int = 100_000
     ) {
         self.settings = settings
         self.store = store
@@ -103,8 +105,8 @@ final class EngineCore {
         dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
         limits = PushLimits(settings, seed: UInt64.random(in: 0...UInt64.max))
         putOff = PutOffPushes(capacity: Int(settings.integer(.queueSize)))
-        late = RegisterBacklog(most: Int(settings.integer(.storeBacklog)))
-        calls = HeldRequests(most: Int(settings.integer(.wakesKept)))
+        late = RegisterBacklog(most: Self.mostLateRegisters)
+        calls = HeldRequests(most: mostRequests)
         self.log = log
         storeLines = LimitedLines(log)
         lossLines = LimitedLines(log, most: 1)

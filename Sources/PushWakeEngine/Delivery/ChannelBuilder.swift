@@ -14,6 +14,8 @@ struct ChannelBuilder {
     let loop: Loop
     let log: EngineLog
     var queues = ChannelQueues(capacity: 100_000)
+    /// Connections to Apple and to Google at most, for measurements and tests; nil: as many as are of use.
+    var connections: Int?
     /// Nil where nobody asks what the time is.
     var clocks: ProviderClocks?
 
@@ -53,19 +55,21 @@ struct ChannelBuilder {
         }
     }
 
-    /// Connections to one server; `certificate` is the file of the one in `tls`, `share` is which part of the queue's
-    /// size it has, `adjust` says what is special. Without pushes they are no part of what is counted of the queues; one that
-    /// `tellsTime` is believed when it says what time it is. `lines` are those that servers have in common which phones name.
+    /// At most so many `connections` to one server, another only when those that stand are full; `certificate` is the file of
+    /// the one in `tls`, `share` is which part of the queue's size it has, `adjust` says what is special. Without pushes they are
+    /// no part of what is counted of the queues; one that `tellsTime` is believed when it says what time it is. `lines` are
+    /// those that servers have in common which phones name.
     func pool(
-        _ origin: HTTPOrigin, _ label: String, connections: Int64, tls: TLSContext? = nil,
+        _ origin: HTTPOrigin, _ label: String, connections: Int, tls: TLSContext? = nil,
         certificate: String? = nil, share: Int = 1, carriesPushes: Bool = true, tellsTime: Bool = true,
         resolver own: Resolver? = nil, lines: LimitedLines? = nil,
         adjust: (inout HTTPPoolConfiguration) -> Void = { _ in }
     ) -> ProviderPool {
         var configuration = HTTPPoolConfiguration()
-        configuration.maxConnections = Int(connections)
-        configuration.connectTimeout = settings.integer(.connectTimeout)
+        configuration.maxConnections = connections
         configuration.answerTimeout = settings.integer(.requestTimeout)
+        // A call is still worth a push when the first address has not answered.
+        configuration.connectTimeout = configuration.answerTimeout / 2
         configuration.limits = HTTPAnswerLimits(keptHeaders: ["retry-after"])
         configuration.proxy = ProxyFile.proxy(settings, to: origin.host)
         adjust(&configuration)

@@ -33,14 +33,15 @@ final class Delivery {
     private let limit: Int
     private var pushTypes: APNsPushTypeRule
 
-    init(settings: Settings, loop: Loop, log: EngineLog) {
+    /// `connections` to Apple and to Google at most, where a measurement or a test wants another number.
+    init(settings: Settings, loop: Loop, log: EngineLog, connections: Int? = nil) {
         self.settings = settings
         self.loop = loop
         self.log = log
         limit = Int(settings.integer(.queueSize))
         pushTypes = APNsPushTypeRule(setting: settings.text(.apnsPushType))
         clocks = ProviderClocks(loop: loop, log: log)
-        channels = ProviderChannels(queues: ChannelQueues(capacity: limit), clocks: clocks)
+        channels = ProviderChannels(queues: ChannelQueues(capacity: limit), connections: connections, clocks: clocks)
         random = Randomness()
     }
 
@@ -145,7 +146,7 @@ final class Delivery {
         case .webhook:
             // FlexiAPI has no provider of its own: it is opened with the webhook, as another server that pushes for others.
             KeyWatch(
-                [.webhookSecretFile, .webhookHeaderFile, .webhookBodyFile, .flexiAPIKeyFile].map { settings.text($0) })
+                [settings.text(.webhookSecretFile), settings.text(.flexiAPIKeyFile)] + settings.webhookFiles)
         default: KeyWatch(provider.row.secretFiles.map { settings.text($0) })
         }
     }

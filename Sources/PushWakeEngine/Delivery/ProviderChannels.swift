@@ -17,13 +17,15 @@ final class ProviderChannels {
     private var builder: ChannelBuilder?
     /// The queues of all channels, those of channels that stay when others are made too.
     let queues: ChannelQueues
+    private let connections: Int?
     private let clocks: ProviderClocks
     /// Connections are opened before the first push wants one.
     private var warmsUp = true
 
     /// No channel at all.
-    init(queues: ChannelQueues, clocks: ProviderClocks) {
+    init(queues: ChannelQueues, connections: Int?, clocks: ProviderClocks) {
         self.queues = queues
+        self.connections = connections
         self.clocks = clocks
     }
 
@@ -51,7 +53,7 @@ final class ProviderChannels {
         }
         builder = ChannelBuilder(
             settings: settings, tls: tls, payloads: payloads, resolver: Resolver(loop: loop), loop: loop, log: log,
-            queues: queues, clocks: clocks)
+            queues: queues, connections: connections, clocks: clocks)
         for provider in Provider.allCases { reopen(provider, keepsUnchanged: false, problems: &problems) }
     }
 

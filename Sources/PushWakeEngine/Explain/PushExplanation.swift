@@ -191,7 +191,7 @@ public struct PushExplanation: Sendable {
         let accounts = FCMKeySources.areSet(in: settings) ? FCMKeys(settings) : nil
         problems += (accounts?.problems ?? []).map { "\($0.setting): \($0.message)" }
         var webhook: WebhookSetup?
-        do throws(SettingError) {
+        do throws(WebhookSetup.Problem) {
             webhook = try WebhookSetup.load(settings)
         } catch {
             problems.append("\(error.setting): \(error.message)")

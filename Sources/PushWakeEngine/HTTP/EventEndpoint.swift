@@ -49,7 +49,7 @@ final class EventEndpoint {
 
     private func take(_ call: HTTPCall) {
         forgetGone()
-        let most = min(Self.most, max(1, Int(core.settings.integer(.httpConnections)) / Self.shareOfConnections))
+        let most = min(Self.most, max(1, HTTPInterface.mostConnections / Self.shareOfConnections))
         guard listeners.count < most else {
             var answer = ServedAnswer.problem(503, "\(most) pages are open already; this one asks now and then")
             answer.headers.append(.init(name: "retry-after", value: "15"))

@@ -65,7 +65,7 @@ final class HTTPInterface {
             throw Failure(message: "http_cert: \(error)")
         }
         var limits = HTTPListener.Limits()
-        limits.connections = Int(settings.integer(.httpConnections))
+        limits.connections = Self.mostConnections
         do throws(SystemError) {
             listener = try HTTPListener(
                 address, tls: tls, limits: limits, loop: loop, onFull: { core.descriptorsAreShort($0) })
@@ -80,6 +80,9 @@ final class HTTPInterface {
         router = HTTPRouter(endpoints)
         watchFiles()
     }
+
+    /// Connections at a time: the PBX and providers need most of the descriptors.
+    static var mostConnections: Int { min(HTTPListener.Limits().connections, max(1, AcceptGate.limit / 4)) }
 
     /// Where it listens.
     var address: SocketAddress { listener.address }

@@ -32,7 +32,7 @@ public final class BacklogRun {
         do throws(SettingError) {
             // Nothing answers there, so all wait for a connection.
             try settings.set(.apnsURL, to: "https://192.0.2.1")
-            try settings.set(.connectTimeout, to: "60000")
+            try settings.set(.requestTimeout, to: "120000")
             try settings.set(.queueSize, to: String(count))
         } catch {
             throw EngineFailure(message: "\(error.setting): \(error.message)")

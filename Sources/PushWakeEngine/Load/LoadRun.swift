@@ -28,7 +28,9 @@ public final class LoadRun {
     private var completion: (PushJob, Verdict, Int) -> Void = { _, _, _ in }
 
     /// `settings` name key, URL and CA as for the engine.
-    public init(settings: Settings, provider: Provider, count: Int, concurrency: Int) throws(EngineFailure) {
+    public init(
+        settings: Settings, provider: Provider, count: Int, concurrency: Int, connections: Int
+    ) throws(EngineFailure) {
         do throws(SystemError) {
             loop = try Loop()
         } catch {
@@ -43,7 +45,8 @@ public final class LoadRun {
         target = Self.binding(provider, token: shape)
         self.count = count
         self.concurrency = concurrency
-        delivery = Delivery(settings: settings, loop: loop, log: EngineLog(threshold: .error) { _, _ in })
+        delivery = Delivery(
+            settings: settings, loop: loop, log: EngineLog(threshold: .error) { _, _ in }, connections: connections)
         let problems = delivery.open()
         if !delivery.canPush(target) {
             throw EngineFailure(message: problems.first ?? "\(provider.name) is not set up")

@@ -12,13 +12,10 @@ extension EngineServer {
     static func openShared(_ settings: Settings, _ loop: Loop, _ log: EngineLog) throws(EngineFailure) -> ValkeyStore? {
         guard case .valkey(let address) = settings.storeChoice else { return nil }
         let access = ValkeyAccess(
-            address, user: settings.text(.storeUser), passwordFile: settings.text(.storePasswordFile),
-            caFile: settings.text(.caFile))
+            address, passwordFile: settings.text(.storePasswordFile), caFile: settings.text(.caFile))
         var options = ValkeyStore.Options()
-        options.timeout = settings.integer(.storeTimeout)
-        options.backlog = Int(settings.integer(.storeBacklog))
+        options.timeout = settings.storeTimeout
         options.perUser = Int(settings.integer(.bindingsPerUser))
-        options.purrs = PURRLimits(settings)
         options.prefix = settings.text(.storePrefix)
         options.node = NodeName.of(settings)
         options.nodeURI = settings.text(.nodeURI)
@@ -35,7 +32,7 @@ extension EngineServer {
 /// What this node is called among those that share a store.
 enum NodeName {
     static func of(_ settings: Settings) -> String {
-        let names = [settings.text(.node), settings.text(.nodeURI)]
-        return names.first { !$0.isEmpty } ?? "\(SystemName.host):\(settings.text(.engineSocket))"
+        let uri = settings.text(.nodeURI)
+        return uri.isEmpty ? "\(SystemName.host):\(settings.text(.engineSocket))" : uri
     }
 }

@@ -49,7 +49,7 @@ public final class EngineServer {
         settingsReload = SettingsReload(source: source)
         AcceptGate.raiseLimit()
         // A core file would hold the users' HA1.
-        if !settings.flag(.coreDumps) || !settings.text(.secretKeyFile).isEmpty { ProcessMemory.forbidCore() }
+        if !settings.text(.secretKeyFile).isEmpty { ProcessMemory.forbidCore() }
         // ORDER: before the first key is read.
         KeyMemory.protect(keys: FCMKeys.count(settings))
         do throws(SystemError) {
@@ -124,7 +124,7 @@ public final class EngineServer {
                 .warning, "refresh_before has no effect while nodes share the store: each node would push to all phones"
             )
         }
-        let watch = RefreshWatch(core: core, lead: lead, asksAll: settings.refreshesAll, now: loop.wallSeconds)
+        let watch = RefreshWatch(core: core, lead: lead, now: loop.wallSeconds)
         refreshes = watch
         watch.start()
     }
@@ -227,6 +227,7 @@ public final class EngineServer {
         var notes = outcome.notes
         if let settings = outcome.settings {
             core.take(settings)
+            shared?.timeout = settings.storeTimeout
             core.openCapture()
         }
         if !outcome.isBroken {
@@ -242,13 +243,12 @@ public final class EngineServer {
     private static func openStore(_ settings: Settings, _ log: EngineLog) throws(EngineFailure) -> any BindingStore {
         let perUser = Int(settings.integer(.bindingsPerUser))
         guard settings.storeChoice == .sqlite else {
-            return MemoryStore(perUser: perUser, purrs: PURRLimits(settings), findsTokens: true)
+            return MemoryStore(perUser: perUser, findsTokens: true)
         }
         do throws(StoreError) {
             let durability: SQLiteStore.Durability = settings.text(.storeSync) == "full" ? .everyCommit : .checkpoint
             var options = SQLiteStore.Options(durability: durability)
             options.findsEnds = settings.integer(.refreshBefore) > 0
-            options.purrs = PURRLimits(settings)
             options.perUser = perUser
             let store = try SQLiteStore(path: settings.text(.storePath), options: options)
             // A page that is lost may be many rows.
@@ -281,14 +281,12 @@ public final class EngineServer {
                 log(.error, "secret_key_file: \(error.message); X-PIID is not kept")
             }
         }
-        // A PBX that is no gateway gets no file.
-        let path = settings.text(.upperPath)
-        let isGateway = settings.isGateway || settings.isChanged(.upperPath)
-        guard !isGateway || core.shared == nil else {
+        guard !settings.isGateway || core.shared == nil else {
             throw EngineFailure(
                 message: "upper_servers: a gateway has its bindings for itself; set store = sqlite or memory")
         }
-        guard isGateway, settings.text(.store) != "memory", !path.isEmpty else {
+        // A PBX that is not a gateway gets no file.
+        guard settings.isGateway, let path = settings.upstreamPath else {
             return (UpstreamKeeper(core: core, settings: settings, file: nil, box: box), nil)
         }
         do throws(StoreError) {
@@ -296,7 +294,7 @@ public final class EngineServer {
             let keeper = UpstreamKeeper(core: core, settings: settings, file: file, box: box)
             return (keeper, try CheckpointThread(path: path))
         } catch {
-            throw EngineFailure(message: "upper_path: \(error)")
+            throw EngineFailure(message: "store_path: \(error)")
         }
     }
 

@@ -40,14 +40,12 @@ final class RefreshWatch {
     /// The store has read all ends once.
     private var knowsEnds = false
 
-    /// `asksAll`: also phones that said `+sip.pnsreg` are asked `lead` seconds before the end.
-    init(core: EngineCore, lead: Int64, asksAll: Bool = false, now: Int64) {
+    /// Phones are asked `lead` seconds before the end.
+    init(core: EngineCore, lead: Int64, now: Int64) {
         self.core = core
         walks = [
             Walk(lead: lead, isOfOwnRefreshers: false, cursor: ExpiryCursor(time: now)),
-            Walk(
-                lead: asksAll ? lead : min(lead, Self.ownLead), isOfOwnRefreshers: true, cursor: ExpiryCursor(time: now)
-            ),
+            Walk(lead: min(lead, Self.ownLead), isOfOwnRefreshers: true, cursor: ExpiryCursor(time: now)),
         ]
     }
 

@@ -19,7 +19,7 @@ enum PayloadFiles {
         do throws(PayloadTemplateError) {
             library = try PayloadLibrary(
                 families, notifications: notifications(settings), flexisipCompatible: settings.flag(.flexisipCompat),
-                extras: PayloadExtras(settings))
+                isDeclarative: HTTPOrigin.split(settings.text(.webPushNavigate)) != nil)
         } catch {
             return (nil, ["the built-in payload cannot be used: \(error)"])
         }
@@ -68,7 +68,7 @@ enum PayloadFiles {
                 var outcome = "the payload goes out without this file"
                 // The name says whose apps are to be woken.
                 if target.isMizutech, !settings.isChanged(.payload),
-                    (try? library.use(.mizutech, for: target.provider, extras: PayloadExtras(settings))) != nil
+                    (try? library.use(.mizutech, for: target.provider)) != nil
                 {
                     outcome =
                         "until it is put right the built-in one goes out; pushwake payload mizutech \(target.provider.name) prints it"

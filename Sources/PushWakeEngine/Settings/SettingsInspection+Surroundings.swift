@@ -84,39 +84,41 @@ extension SettingsInspection {
     }
 
     private mutating func inspectStore() {
-        inspectDatabase(.storePath, "bindings.db", SQLiteStore.check)
+        let path = settings.text(.storePath)
+        guard FileStamp(path)?.isDirectory != true else {
+            return add(
+                .error, .storePath, "\(path) is a directory; set it to a file in there, such as \(path)/bindings.db")
+        }
+        inspectPlace(.storePath)
+        inspectDatabase(path, SQLiteStore.check)
     }
 
     /// What a gateway keeps of its registrations at other servers.
     private mutating func inspectUpstreamFile() {
-        let hasFile = settings.isGateway || settings.isChanged(.upperPath)
-        guard hasFile, settings.text(.store) != "memory", !settings.text(.upperPath).isEmpty else { return }
-        inspectDatabase(.upperPath, "upstream.db", UpstreamFile.check)
+        guard settings.isGateway, let path = settings.upstreamPath else { return }
+        guard FileStamp(path)?.isDirectory != true else {
+            return add(.error, .storePath, "\(path) is a directory, and a gateway keeps a file there; move it away")
+        }
+        inspectDatabase(path, UpstreamFile.check)
     }
 
-    private mutating func inspectDatabase(
-        _ key: SettingKey, _ name: String, _ check: (String) throws(StoreError) -> Void
-    ) {
-        let path = settings.text(key)
-        guard let stamp = FileStamp(path) else { return inspectPlace(key) }
-        guard !stamp.isDirectory else {
-            return add(.error, key, "\(path) is a directory; set it to a file in there, such as \(path)/\(name)")
-        }
-        inspectPlace(key)
+    private mutating func inspectDatabase(_ path: String, _ check: (String) throws(StoreError) -> Void) {
+        guard FileStamp(path) != nil else { return }
         do throws(SystemError) {
             let start = try FileContent.read(path, atMost: Self.sqliteMagic.count)
             guard start.isEmpty || start == Self.sqliteMagic else {
-                return add(.error, key, "\(path) is not an SQLite database; set another path, or move the file away")
+                return add(
+                    .error, .storePath, "\(path) is not an SQLite database; set another path, or move the file away")
             }
         } catch {
-            return add(.error, key, "cannot \(error); let the user of the engine read and write it")
+            return add(.error, .storePath, "cannot \(error); let the user of the engine read and write it")
         }
         do throws(StoreError) {
             try check(path)
         } catch {
             // A writer that is at work, or a directory that may not be written to, is no fault of the file.
             let text = "\(error)"
-            if text.hasPrefix(path) { add(.error, key, text) }
+            if text.hasPrefix(path) { add(.error, .storePath, text) }
         }
     }
 
@@ -142,16 +144,10 @@ extension SettingsInspection {
                 add(.error, .storePasswordFile, "cannot \(error); let the user of the engine read it")
             }
         }
-        if path.isEmpty, !settings.text(.storeUser).isEmpty {
+        if path.isEmpty, !address.user.isEmpty {
             add(
-                .error, .storeUser,
-                "without a password the server is asked as its default user; set store_password_file too, to an empty file for a user without password"
-            )
-        }
-        if settings.integer(.storeTimeout) >= settings.integer(.engineTimeout) {
-            add(
-                .warning, .storeTimeout,
-                "it is not less than engine_timeout: requests would go on without push before the store has answered; set it to \(max(settings.integer(.engineTimeout) * 8 / 10, 5))"
+                .error, .store,
+                "names a user, and without a password the server takes the engine for its default user; set store_password_file too, to an empty file for a user without password"
             )
         }
         if settings.integer(.refreshBefore) > 0 {
@@ -197,6 +193,7 @@ extension SettingsInspection {
             inspectReaders(of: settings.text(key), SettingsTable.description(of: key).name.description)
         }
         for pair in settings.fcmAccounts { inspectReaders(of: pair.file, "fcm_key\(pair.number)") }
+        for path in settings.webhookHeaders.compactMap(\.path) { inspectReaders(of: path, "webhook_headers") }
         var directories: Set<String> = []
         let files = (Provider.allCases.flatMap(\.row.secretFiles) + others + [.storePath]).map { key in
             (name: SettingsTable.description(of: key).name.description, path: settings.text(key))

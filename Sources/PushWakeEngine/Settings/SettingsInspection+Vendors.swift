@@ -49,14 +49,6 @@ extension SettingsInspection {
             add(.warning, .flexiAPIKeyFile, error.message)
         }
     }
-
-    /// What changes Google's or Apple's payloads does nothing without them.
-    mutating func inspectPayloadExtras() {
-        for key in [SettingKey.fcmAndroidV2, .fcmBandwidthConstrained]
-        where settings.flag(key) && !FCMKeySources.areSet(in: settings) {
-            add(.warning, key, "does nothing without an account of Google's; set fcm_key")
-        }
-    }
 }
 
 extension SettingsInspection {
@@ -107,9 +99,6 @@ extension SettingsInspection {
             add(
                 .warning, .persist,
                 "bindings end after \(offline) days all the same: client_max_offline; set that to \(persist) or 0")
-        }
-        if settings.flag(.refreshAll), settings.integer(.refreshBefore) == 0 {
-            add(.warning, .refreshAll, "does nothing without refresh_before; set that to 120 or more")
         }
     }
 }

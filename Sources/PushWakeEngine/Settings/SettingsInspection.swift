@@ -47,7 +47,6 @@ public struct SettingsInspection {
         inspection.inspectWebhook()
         inspection.inspectFlexiAPI()
         inspection.inspectHarmonyOS()
-        inspection.inspectPayloadExtras()
         inspection.inspectAuthorities()
         inspection.inspectProxy()
         inspection.inspectTemplates()
@@ -257,13 +256,11 @@ public struct SettingsInspection {
 
     private mutating func inspectWebhook() {
         for problem in WebhookSetup.problems(settings) {
-            // A file may be there tomorrow; a text that makes no sense stays so.
-            let level: LogLevel = problem.setting.hasSuffix("_file") ? .warning : .error
-            findings.append(Finding(level: level, setting: problem.setting, message: problem.message))
+            add(problem.isOfFile ? .warning : .error, problem.setting, problem.message)
         }
         for problem in WebhookSetup.unknownNames(settings) { add(.warning, problem.setting, problem.message) }
         let others: [SettingKey] = [
-            .webhookHeaders, .webhookHeaderFile, .webhookBody, .webhookBodyFile, .webhookSecretFile,
+            .webhookHeaders, .webhookBody, .webhookSecretFile, .webhookProviders, .webhookAnswers,
         ]
         guard settings.text(.webhookURL).isEmpty, others.contains(where: settings.isChanged) else { return }
         add(.error, .webhookURL, "is empty, while other settings of the webhook are set; set it to an https URL")

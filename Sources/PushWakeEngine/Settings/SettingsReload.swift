@@ -79,9 +79,9 @@ struct SettingsReload {
 
     /// A suspicious value is taken; a file that cannot be used is not.
     private static func note(_ finding: SettingsInspection.Finding) -> ReloadNote {
-        let isFile = SettingsTable.key(named: finding.setting).map { SettingsTable.description(of: $0).kind == .path }
+        let kind = SettingsTable.key(named: finding.setting).map { SettingsTable.description(of: $0).kind }
         let text = "\(finding.setting): \(finding.message)"
-        return isFile == true ? .problem(text) : .doubt(text)
+        return kind == .path || kind == .textOrFile ? .problem(text) : .doubt(text)
     }
 
     private static func broken(_ lines: [String]) -> Outcome {

@@ -35,8 +35,6 @@ struct LoadTool {
         var settings = Settings()
         do throws(SettingError) {
             try SimulatorDirectory(directory).apply(to: &settings, provider: provider, url: url)
-            try settings.set(.apnsConnections, to: String(connections))
-            try settings.set(.fcmConnections, to: String(connections))
             try settings.set(.queueSize, to: String(max(concurrency, 100_000)))
         } catch {
             throw ToolFailure("\(error.setting): \(error.message)", code: 2)
@@ -49,7 +47,8 @@ struct LoadTool {
         var progress = TerminalProgress("pushes", of: count)
         let run = try begun { () throws(EngineFailure) in
             try LoadRun(
-                settings: settings, provider: provider == "fcm" ? .fcm : .apns, count: count, concurrency: concurrency)
+                settings: settings, provider: provider == "fcm" ? .fcm : .apns, count: count, concurrency: concurrency,
+                connections: connections)
         }
         // Without a terminal nothing is done that would be measured too.
         let report = run.run(onProgress: progress.isShown ? { progress.show($0) } : nil)

@@ -31,6 +31,7 @@ final class UpstreamKeeper {
     private(set) var sent = 0
     private(set) var refused = 0
     private var hasSaidNoKey = false
+    private var hasSaidUnkept = false
     /// Seconds since 1970 at which monotonic time began, as the clock of the last look has it.
     private var beganAt: Int64?
 
@@ -426,11 +427,20 @@ final class UpstreamKeeper {
 
     /// What is new is written before anybody is told of it; refreshes go in groups.
     private func save(_ account: KeptAccount) {
-        guard file != nil else { return }
+        guard file != nil else { return warnUnkept() }
         unsaved.insert(account.name)
         if account.isStored { return saveSoon() }
         account.isStored = true
         flush()
+    }
+
+    private func warnUnkept() {
+        guard !hasSaidUnkept, core.settings.upstreamPath != nil else { return }
+        hasSaidUnkept = true
+        core.log(
+            .warning,
+            "upstream registrations end with this engine; to keep them over a restart, name their SIP servers in upper_servers"
+        )
     }
 
     private func saveSoon(after pause: Int64 = savePause) {

@@ -5,7 +5,6 @@ public import PushWakeCore
 /// The table `purrs`.
 final class PURRTable {
     private let database: SQLiteDatabase
-    let limits: PURRLimits
 
     /// One row of it.
     struct Row {
@@ -16,10 +15,7 @@ final class PURRTable {
         let usedAt: Int64
     }
 
-    init(_ database: SQLiteDatabase, _ limits: PURRLimits) {
-        self.database = database
-        self.limits = limits
-    }
+    init(_ database: SQLiteDatabase) { self.database = database }
 
     /// The row of a PURR; nil when it was never told or counts no more.
     func find(_ purr: PURR, now: Int64) throws(StoreError) -> Row? {
@@ -28,7 +24,7 @@ final class PURRTable {
         try query.bind(1, purr.bytes)
         guard try query.step() else { return nil }
         let row = Row(purr: purr, id: query.number(0), madeAt: query.number(1), usedAt: query.number(2))
-        return limits.isOver(usedAt: row.usedAt, now: now) ? nil : row
+        return PURRLimits.isOver(usedAt: row.usedAt, now: now) ? nil : row
     }
 
     /// The one that was made last for a device with these bindings; nil when there is none.
@@ -53,7 +49,7 @@ final class PURRTable {
         var kept = 1
         var gone: [[UInt8]] = []
         while try query.step() {
-            if kept >= PURRLimits.perDevice || limits.isOver(usedAt: query.number(1), now: now) {
+            if kept >= PURRLimits.perDevice || PURRLimits.isOver(usedAt: query.number(1), now: now) {
                 gone.append(query.bytes(0))
             } else {
                 kept += 1
@@ -103,7 +99,7 @@ extension SQLiteStore {
         guard let user = try users.find(binding.aor) else { return nil }
         let ids = try ids(ofDeviceOf: binding, user)
         guard !ids.isEmpty else { return nil }
-        if let current = try purrs.newest(of: ids), !purrs.limits.isOld(madeAt: current.madeAt, now: now) {
+        if let current = try purrs.newest(of: ids), !PURRLimits.isOld(madeAt: current.madeAt, now: now) {
             guard PURRLimits.isDue(usedAt: current.usedAt, now: now) else { return current.purr }
             try write { () throws(StoreError) in try purrs.note(current.purr, now: now) }
             return current.purr

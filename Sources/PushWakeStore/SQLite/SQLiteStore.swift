@@ -35,7 +35,6 @@ public final class SQLiteStore: BindingStore {
         public var tombstoneLifetime: Int64
         /// Keeps in mind what `ending(after:by:refreshingThemselves:limit:)` looks for.
         public var findsEnds = false
-        public var purrs = PURRLimits()
         /// Bindings of one user; the oldest gives way.
         public var perUser = BindingLimits.perUser
 
@@ -84,7 +83,7 @@ public final class SQLiteStore: BindingStore {
         database = try SQLiteDatabase(path: path, busyTimeout: Self.openTimeout)
         kinds = BindingKindTable(database)
         users = UserTable(database)
-        purrs = PURRTable(database, options.purrs)
+        purrs = PURRTable(database)
         tombstoneLifetime = options.tombstoneLifetime
         perUser = min(options.perUser, BindingLimits.perUser)
         times = TimesFile(storePath: path)
@@ -113,7 +112,7 @@ public final class SQLiteStore: BindingStore {
         database = try Self.open(reading: path)
         kinds = BindingKindTable(database)
         users = UserTable(database)
-        purrs = PURRTable(database, PURRLimits())
+        purrs = PURRTable(database)
         tombstoneLifetime = BindingLimits.tombstoneLifetime
         perUser = BindingLimits.perUser
         times = TimesFile(storePath: path, isReadOnly: true)

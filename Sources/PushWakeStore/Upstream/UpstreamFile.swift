@@ -18,20 +18,18 @@ public final class UpstreamFile {
     /// Pages in the log at which a write empties it, should nobody else do it.
     private static let logLimit = 8192
 
-    private static let setting = "upper_path"
-
     private let database: SQLiteDatabase
 
     /// Says why an engine would refuse this file; opens it for reading only.
     public static func check(path: String) throws(StoreError) {
-        try SQLiteFile.checkPresence(path: path, setting: setting)
-        try SQLiteFile.checkRights(path: path, beside: [""] + SQLiteFile.ofSQLite, setting)
+        try SQLiteFile.checkPresence(path: path)
+        try SQLiteFile.checkRights(path: path, beside: [""] + SQLiteFile.ofSQLite)
         try checkFormat(of: SQLiteDatabase(path: path, access: .readOnly, busyTimeout: openTimeout), path: path)
     }
 
     /// Opens the file, or makes it with mode 0600.
     public init(path: String) throws(StoreError) {
-        try SQLiteFile.prepare(path: path, setting: Self.setting)
+        try SQLiteFile.prepare(path: path)
         database = try SQLiteDatabase(path: path, busyTimeout: Self.openTimeout)
         try Self.checkFormat(of: database, path: path)
         try database.execute(
@@ -54,7 +52,8 @@ public final class UpstreamFile {
         let tables = try database.number("SELECT count(*) FROM sqlite_schema") ?? 0
         guard owner == applicationID && version <= Self.version || owner == 0 && version == 0 && tables == 0 else {
             throw .unusable(
-                "\(path) is not a file of upstream registrations of this release; set \(setting) to another file")
+                "\(path) is not a file of upstream registrations of this release; move it away, or set store_path to another place"
+            )
         }
     }
 

@@ -6,16 +6,13 @@ internal import PushWakeSystem
 /// How a server is reached, and as whom.
 public struct ValkeyAccess: Sendable {
     public let address: ValkeyAddress
-    /// Empty: the server's default user.
-    public let user: String
     /// File whose first line is the password; empty: none. It is read again for each connection.
     public let passwordFile: String
     /// Certificates (PEM) that are trusted for `rediss://`; empty: the system's.
     public let caFile: String
 
-    public init(_ address: ValkeyAddress, user: String = "", passwordFile: String = "", caFile: String = "") {
+    public init(_ address: ValkeyAddress, passwordFile: String = "", caFile: String = "") {
         self.address = address
-        self.user = user
         self.passwordFile = passwordFile
         self.caFile = caFile
     }
@@ -23,8 +20,8 @@ public struct ValkeyAccess: Sendable {
     /// The same for one server that another named; `description` is for messages.
     func of(_ host: ValkeyAddress.Host, _ description: String) -> ValkeyAccess {
         ValkeyAccess(
-            ValkeyAddress(host, isTLS: address.isTLS, description: description), user: user, passwordFile: passwordFile,
-            caFile: caFile)
+            ValkeyAddress(host, user: address.user, isTLS: address.isTLS, description: description),
+            passwordFile: passwordFile, caFile: caFile)
     }
 
     /// What each connection begins with; a handler gives what is wrong. `isPasswordOptional`: a server that takes none is
@@ -34,14 +31,15 @@ public struct ValkeyAccess: Sendable {
         if !passwordFile.isEmpty {
             do throws(SystemError) {
                 let password = FileContent.firstLine(of: try FileContent.read(passwordFile))
-                let words = ["AUTH"] + (user.isEmpty ? [] : [user])
+                let words = ["AUTH"] + (address.user.isEmpty ? [] : [address.user])
                 commands.append(
                     (
                         words.map { Array($0.utf8) } + [password],
                         { reply in
                             guard case .error(let text) = reply, !isPasswordOptional else { return nil }
                             // The rest may repeat what was sent.
-                            return "\(text.prefix { $0 != " " }) to AUTH; check store_user and store_password_file"
+                            return
+                                "\(text.prefix { $0 != " " }) to AUTH; check the user in store, and store_password_file"
                         }
                     ))
             } catch {

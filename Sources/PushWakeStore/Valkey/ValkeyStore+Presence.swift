@@ -41,7 +41,7 @@ extension ValkeyStore {
         if names[index].isShared {
             say(
                 true,
-                "\(access.address): another node is \(name) as well: calls that wait here do not reach its phones; give each node a name (node) and a node_uri of its own"
+                "\(access.address): another node is \(name) as well: calls that wait here do not reach its phones; give each node a node_uri of its own"
             )
         } else {
             say(false, "\(access.address): no other node is \(name) any more")

@@ -18,7 +18,6 @@ public final class ValkeyStore: SharedStore {
         /// Questions under way at once.
         public var mostQuestions = 20_000
         public var perUser = BindingLimits.perUser
-        public var purrs = PURRLimits()
         public var tombstoneLifetime = BindingLimits.tombstoneLifetime
         /// Begins every key.
         public var prefix = "pw"
@@ -46,7 +45,7 @@ public final class ValkeyStore: SharedStore {
     let access: ValkeyAccess
     let servers: any ValkeyServers
     let loop: Loop
-    let options: Options
+    private(set) var options: Options
     let keys: ValkeyKeys
     private var order: RequestOrder
     private var questions: [UInt64: ValkeyQuestion] = [:]
@@ -71,6 +70,11 @@ public final class ValkeyStore: SharedStore {
 
     public var onAnnouncement: ([UInt8]) -> Void = { _ in }
     public var onGap: () -> Void = {}
+    /// Milliseconds that a question waits for its answer, from the next one on.
+    public var timeout: Int64 {
+        get { options.timeout }
+        set { options.timeout = newValue }
+    }
     public var backlog: Int { late.count + lateUnderWay }
 
     /// Connects from now on, again and again. `log` hears what goes wrong, once.
@@ -302,7 +306,7 @@ public final class ValkeyStore: SharedStore {
 
     private func work(on image: [UInt8], _ id: UInt64, _ question: ValkeyQuestion) {
         let store = MemoryStore(
-            tombstoneLifetime: options.tombstoneLifetime, perUser: options.perUser, purrs: options.purrs)
+            tombstoneLifetime: options.tombstoneLifetime, perUser: options.perUser)
         let key = Array(question.aor.utf8)
         var version: [UInt8] = []
         var before = MemoryStore.User()
@@ -340,7 +344,7 @@ public final class ValkeyStore: SharedStore {
         var left = told.count
         var failure: StoreError?
         for told in told {
-            let life = options.purrs.lifetime.addingSaturating(2 * 86_400)
+            let life = PURRLimits.lifetime + 2 * 86_400
             let key = keys.purr(told.purr)
             servers.send(["SET".word, key, question.aor.word, "EX".word, "\(max(life, 1))".word], about: key) {
                 [weak self] reply in

@@ -47,11 +47,8 @@ import Testing
     }
 
     @Test(arguments: [(180, "give up 480"), (183, "give up 480")])
-    func `for no_answer_waits when the phone was left ringing`(status: Int, heard: String) {
-        let call = HeldCall(.awake("a", .tcp("a1")), .asleep("b")) {
-            $0.declineWaits = nil
-            $0.noAnswerWaits = 1000
-        }
+    func `as long when the phone was left ringing`(status: Int, heard: String) {
+        let call = HeldCall(.awake("a", .tcp("a1")), .asleep("b")) { $0.declineWaits = 1000 }
         #expect(call.start() == "ring 1 a1, push 1 call, hold")
         #expect(call.accept(1) == "")
         #expect(call.hear(status, leg: 1) == "")
@@ -60,12 +57,9 @@ import Testing
         #expect(call.wait(1) == heard)
     }
 
-    @Test(arguments: [(486, 1000), (603, nil), (408, 2000), (480, 2000), (404, 40_000), (488, 40_000), (500, 40_000)])
+    @Test(arguments: [(486, 1000), (603, nil), (408, 1000), (480, 1000), (404, 40_000), (488, 40_000), (500, 40_000)])
     func `as long as what a phone says after it rang`(status: Int, deadline: Int64?) {
-        let call = ringing {
-            $0.declineWaits = 1000
-            $0.noAnswerWaits = 2000
-        }
+        let call = ringing { $0.declineWaits = 1000 }
         #expect(call.hear(status, leg: 1) == (status == 603 ? "give up 480" : ""))
         #expect(call.deadline == deadline)
     }

@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test func `a phone that was left ringing counts as one that nobody took`() {
-        let call = HeldCall(Self.alice, Self.bob, host: .dialplan) { $0.noAnswerWaits = 2000 }
+        let call = HeldCall(Self.alice, Self.bob, host: .dialplan) { $0.declineWaits = 2000 }
         _ = call.start()
         call.send(leg: 1)
         _ = call.accept(1)

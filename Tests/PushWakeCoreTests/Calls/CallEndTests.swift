@@ -119,9 +119,11 @@ import Testing
         #expect(call.end(.failed(408)) == "push 1 missed, drop 2")
     }
 
-    @Test func `is pushed to nobody where cancel_push is off, or for a message`() {
-        let off = three { $0.pushesEnd = false }
-        #expect(off.end(.cancelled) == "drop 2")
+    @Test func `is pushed to nobody where cancel_when is never, or for a message`() {
+        for end in [CallEnd.cancelled, .answered, .timedOut] {
+            let off = three { $0.cancelRule = .never }
+            #expect(off.end(end) == "drop 2")
+        }
         let message = HeldCall(.asleep("a"), event: .chat)
         #expect(message.start() == "push 0 chat, hold")
         #expect(message.accept() == "")

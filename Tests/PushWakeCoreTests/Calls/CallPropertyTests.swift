@@ -60,11 +60,9 @@ private struct CallSequence: ~Copyable {
         var policy = CallPolicy()
         policy.silentAfter = random.pick([1500, 1500, 0, nil, 300])
         policy.declineWaits = random.pick([5000, 0, nil])
-        policy.noAnswerWaits = random.pick([5000, 0, nil])
         policy.pushRepeat = random.pick([nil, nil, 1000, 10_000])
         policy.pushRepeats = random.pick([1, 2, 20])
         policy.cancelRule = random.pick(CallPolicy.CancelRule.allCases)
-        policy.pushesEnd = !random.oneIn(8)
         policy.wakeProvisional = random.pick([0, 110, 180])
         policy.unanswered = random.pick([480, 480, 202, 504])
         let kind: CallHost = random.oneIn(3) ? .dialplan : .proxy

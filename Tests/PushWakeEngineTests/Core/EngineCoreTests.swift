@@ -32,7 +32,9 @@ final class CoreBench {
         var all: [String] = []
     }
 
-    init(_ values: [String: String] = [:], shared: (any SharedStore)? = nil) throws {
+    init(
+        _ values: [String: String] = [:], shared: (any SharedStore)? = nil, mostRequests: Int = 100_000
+    ) throws {
         var settings = Settings()
         let keys = [
             "apns_key": "/nonexistent/AuthKey_ABC123DEFG.p8", "apns_team_id": "DEF123GHIJ",
@@ -43,7 +45,8 @@ final class CoreBench {
         let log = EngineLog(threshold: .error) { [written] in written.all.append($1) }
         let delivery = Delivery(settings: settings, loop: loop, log: log)
         _ = delivery.open()
-        core = EngineCore(settings: settings, store: store, shared: shared, delivery: delivery, log: log)
+        core = EngineCore(
+            settings: settings, store: store, shared: shared, delivery: delivery, log: log, mostRequests: mostRequests)
     }
 
     /// All pages of an answer, and how many there were.
@@ -165,7 +168,7 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     }
 
     @Test func `forgets requests that are over, oldest first, when there are too many`() throws {
-        let bench = try CoreBench(["wakes_kept": "1000"])
+        let bench = try CoreBench(mostRequests: 1000)
         try bench.register(fcm)
         for number in 0..<1500 {
             _ = try bench.core.wake(call(number))
@@ -192,7 +195,7 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     }
 
     @Test func `holds as many requests as it may, and pushes no others`() throws {
-        let bench = try CoreBench(["wakes_kept": "1000"])
+        let bench = try CoreBench(mostRequests: 1000)
         try bench.register(fcm)
         let answers = try (0..<1200).map { try bench.core.wake(call($0)) }
         #expect(answers.count { $0.bindings > 0 } == 1000)

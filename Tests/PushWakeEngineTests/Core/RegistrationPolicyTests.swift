@@ -46,14 +46,12 @@ import Testing
         #expect(!policy.isTooShort(granted: 300))
     }
 
-    @Test func `ask no phone to refresh by itself where all are pushed`() throws {
+    @Test func `ask a phone to refresh by itself that says it can, also where others are pushed`() throws {
         let contact = "<sip:a@h;pn-provider=fcm;pn-param=p;pn-prid=00>;+sip.pnsreg"
         var settings = Settings()
         try settings.set(.fcmKey, to: "/k.json")
-        try settings.set(.refreshAll, to: "1")
-        #expect(caps(contact, settings, [.fcm]) == ["Feature-Caps: *;+sip.pns=\"fcm\";+sip.pnsreg=\"121\"\r\n"])
         try settings.set(.refreshBefore, to: "150")
-        #expect(caps(contact, settings, [.fcm]) == ["Feature-Caps: *;+sip.pns=\"fcm\"\r\n"])
+        #expect(caps(contact, settings, [.fcm]) == ["Feature-Caps: *;+sip.pns=\"fcm\";+sip.pnsreg=\"121\"\r\n"])
     }
 
     @Test func `promise nothing to a token that takes neither calls nor messages`() throws {

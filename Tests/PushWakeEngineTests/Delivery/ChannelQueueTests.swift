@@ -17,7 +17,7 @@ import Testing
     func `sends calls before messages before refreshes, each in order`(provider: Provider) throws {
         let bench = try QueueBench(
             script: #"{"streams":{"max_concurrent":1,"fcm_max_concurrent":1},"rules":[{"delay_ms":10}]}"#,
-            [.fcmConnections: "1"])
+            connections: 1)
         defer { bench.fixture.end() }
         for number in 1...3 {
             bench.push(.refresh, "refresh\(number)", by: provider)
@@ -203,7 +203,7 @@ import Testing
         let bench = try QueueBench(
             script:
                 #"{"streams":{"fcm_max_concurrent":2},"rules":[{"provider":"fcm","token":"slow","delay_ms":4000},{"provider":"fcm","token":"busy","count":1,"status":429,"reason":"QUOTA_EXCEEDED"},{"provider":"fcm","delay_ms":4000}]}"#,
-            [.fcmConnections: "1"])
+            connections: 1)
         defer { bench.fixture.end() }
         bench.push(.call, "warm", by: .fcm)
         #expect(bench.run { bench.ends.count == 1 })

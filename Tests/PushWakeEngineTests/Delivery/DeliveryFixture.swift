@@ -61,11 +61,10 @@ final class DeliveryFixture {
     func set(_ key: SettingKey, _ value: String?) throws { try settings.set(key, to: #require(value)) }
 
     /// Web Push with the simulator's key, to its own address unless told otherwise.
-    func setWebPush(hosts: String = "127.0.0.1", allowsLocal: Bool = true) throws {
+    func setWebPush(hosts: String = "127.0.0.1") throws {
         try settings.set(.vapidKey, to: directory + "/files/vapid.pem")
         try settings.set(.vapidSubject, to: "mailto:ops@example.com")
         try settings.set(.webPushHosts, to: hosts)
-        try settings.set(.webPushAllowLocal, to: allowsLocal ? "1" : "0")
     }
 
     func set(_ key: SettingKey, to value: String) throws { try settings.set(key, to: value) }
@@ -92,7 +91,6 @@ final class DeliveryFixture {
     func setWebhook() throws {
         try settings.set(.webhookURL, to: origin + "/webhook/$token")
         try settings.set(.webhookSecretFile, to: directory + "/files/webhook.secret")
-        try settings.set(.webhookAllowLocal, to: "1")
     }
 
     /// FlexiAPI for the Linphone of Apple's store.

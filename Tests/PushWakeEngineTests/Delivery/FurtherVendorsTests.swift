@@ -68,7 +68,7 @@ import Testing
             [("flexiapi_url", "https://h/flexiapi/api/push_notification"), ("flexiapi_apps", "apns")], "flexiapi_url"
         ),
         ([("harmonyos_key", "/nonexistent")], "harmonyos_key"),
-        ([("harmonyos_url", "https://h")], "harmonyos_key"), ([("fcm_android_v2", "1")], "fcm_android_v2"),
+        ([("harmonyos_url", "https://h")], "harmonyos_key"),
         ([("webpush_navigate", "https://h/")], "vapid_key"),
         ([("vapid_key", "/nonexistent"), ("webpush_navigate", "phone.example.com")], "webpush_navigate"),
     ])

@@ -28,7 +28,8 @@ final class QueueBench {
     private(set) var jobs: [String: PushJob] = [:]
     var loop: Loop { fixture.loop }
 
-    init(script: String = "{}", _ values: [SettingKey: String] = [:]) throws {
+    /// With one of the `connections` it is known what waits for what.
+    init(script: String = "{}", _ values: [SettingKey: String] = [:], connections: Int? = nil) throws {
         fixture = try DeliveryFixture(script: script)
         let files = try JSONParser.parse(try FileContent.read(fixture.directory + "/files/simulator.json"))
         func file(_ name: String) throws -> String { try #require(files[name]?.string) }
@@ -37,12 +38,12 @@ final class QueueBench {
             .apnsURL: fixture.origin, .apnsSandboxURL: fixture.origin,
             .fcmKey: try file("fcm_key"), .fcmURL: fixture.origin,
             // A test machine may be slow; what is late here is late on purpose.
-            .connectTimeout: "60000", .requestTimeout: "60000",
+            .requestTimeout: "120000",
         ]
         all.merge(values) { $1 }
         for (key, value) in all { try fixture.set(key, to: value) }
         log = EngineLog(threshold: .error) { _, _ in }
-        delivery = Delivery(settings: fixture.settings, loop: fixture.loop, log: log)
+        delivery = Delivery(settings: fixture.settings, loop: fixture.loop, log: log, connections: connections)
         let problems = delivery.open()
         #expect(problems == [])
     }

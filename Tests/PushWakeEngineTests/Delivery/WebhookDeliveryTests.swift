@@ -109,8 +109,7 @@ import Testing
         try fixture.write(fixture.directory + "/secret", Array("\(secret)\n".utf8))
         try fixture.write(fixture.directory + "/headers", Array(headers.utf8))
         try fixture.set("webhook_secret_file", fixture.directory + "/secret")
-        try fixture.set("webhook_header_file", fixture.directory + "/headers")
-        try fixture.set("webhook_headers", "X-From: FROM | X-Event: <event>")
+        try fixture.set("webhook_headers", "X-From: FROM | @\(fixture.directory)/headers | X-Event: <event>")
         let end = try fixture.push(binding("phone"), call)
         #expect(end.verdict == Verdict(.misconfigured, reason: "HTTP 401"))
         let request = try #require(try fixture.requests().first)
@@ -176,11 +175,10 @@ import Testing
 
     @Test(arguments: [
         ("webhook_url", "http://example.com/", LogLevel.error), ("webhook_url", "https://$token/", .error),
-        ("webhook_url", "https://10.0.0.1/", .error), ("webhook_url", "https://localhost/", .error),
         ("webhook_answers", "404=maybe", .error), ("webhook_providers", "a b", .error),
         ("webhook_headers", "X-From FROM", .error), ("webhook_headers", "Host: x", .error),
         ("webhook_body", "{\"a\":FROM}", .error), ("webhook_secret_file", "/nonexistent", .warning),
-        ("webhook_header_file", "/nonexistent", .warning), ("webhook_body_file", "/nonexistent", .warning),
+        ("webhook_headers", "X-From: FROM | @/nonexistent", .warning), ("webhook_body", "@/nonexistent", .warning),
     ])
     func `is checked by pushwake check`(name: String, value: String, level: LogLevel) throws {
         var settings = Settings()
@@ -195,7 +193,7 @@ import Testing
         var settings = Settings()
         try settings.set(.webhookBody, to: "{}")
         #expect(SettingsInspection.inspect(settings).map(\.setting) == ["webhook_url"])
-        try settings.set(.webhookURL, to: "https://10.0.0.1/")
+        try settings.set(.webhookURL, to: "http://push.example.com/")
         try settings.set(.webhookBody, to: "{\"a\":FROM}")
         try settings.set(.webhookAnswers, to: "x")
         try settings.set(.webhookSecretFile, to: "/nonexistent")

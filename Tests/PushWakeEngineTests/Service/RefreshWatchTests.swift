@@ -34,8 +34,8 @@ import Testing
         }
 
         /// As after a restart of the engine.
-        func restart(lead: Int64 = 150, asksAll: Bool = false, at now: Int64) {
-            watch = RefreshWatch(core: core, lead: lead, asksAll: asksAll, now: now)
+        func restart(lead: Int64 = 150, at now: Int64) {
+            watch = RefreshWatch(core: core, lead: lead, now: now)
         }
 
         func register(
@@ -91,15 +91,6 @@ import Testing
             #expect(message["data"]?["event"]?.string == "refresh")
             #expect(message["android"]?["ttl"]?.string == "150s")
             #expect(message["android"]?["priority"]?.string == "normal")
-        }
-    }
-
-    @Test func `is asked in time although it could refresh by itself, where all phones are`() throws {
-        try Self.with { (bench) throws in
-            bench.restart(asksAll: true, at: Self.begin)
-            try bench.register("own", own: true)
-            #expect(try bench.look(at: Self.begin + 449).isEmpty)
-            #expect(try bench.look(at: Self.begin + 450) == ["tok-own"])
         }
     }
 
@@ -163,7 +154,7 @@ import Testing
     }
 
     @Test func `waits while the load is high`() throws {
-        try Self.with(settings: ["load_refresh": "never"]) { (bench) throws in
+        try Self.with(settings: ["load_chat": "never"]) { (bench) throws in
             try bench.register("bob")
             #expect(try bench.look(at: Self.begin + 500).isEmpty)
         }

@@ -48,7 +48,7 @@ private func settings(_ values: [(String, String)]) throws -> Settings {
         ("fcm_key", "AAAAabc:\(secret)"), ("fcm_key", "{\"private_key\":\"\(secret)\"}"), ("fcm_key1", secret),
         ("apns_key", "-----BEGIN PRIVATE KEY-----\(secret)"), ("vapid_key", secret), ("harmonyos_key", secret),
         ("apns_cert", secret), ("apns_cert_password_file", secret), ("secret_key_file", secret),
-        ("webhook_secret_file", secret), ("webhook_header_file", secret), ("fastagi_token_file", secret),
+        ("webhook_secret_file", secret), ("webhook_headers", secret), ("fastagi_token_file", secret),
         ("http_token_file", secret), ("http_proxy_auth", secret), ("flexiapi_key_file", secret),
         ("store_password_file", secret),
     ])
@@ -141,7 +141,7 @@ private func settings(_ values: [(String, String)]) throws -> Settings {
         let problems = WebhookSetup.problems(
             try settings([
                 ("webhook_url", "https://push.example.com/"), ("webhook_secret_file", secret),
-                ("webhook_header_file", header),
+                ("webhook_headers", "@\(header)"),
             ]))
         #expect(problems.isEmpty, "\(problems)")
         let users = try place.write("users", "\(mark)bob:pushwake:0123456789abcdef0123456789abcdef\n")
@@ -153,8 +153,8 @@ private func settings(_ values: [(String, String)]) throws -> Settings {
     @Test func `name the file of a field that cannot be sent`() throws {
         let header = try place.write("header", "X Y: z\n")
         let problems = WebhookSetup.problems(
-            try settings([("webhook_url", "https://push.example.com/"), ("webhook_header_file", header)]))
-        #expect(problems.map(\.setting) == ["webhook_header_file"])
+            try settings([("webhook_url", "https://push.example.com/"), ("webhook_headers", "@\(header)")]))
+        #expect(problems.map(\.setting) == ["webhook_headers"] && problems.first?.isOfFile == true)
     }
 
     @Test func `that everybody may read are named, and devices are not`() throws {

@@ -83,7 +83,10 @@ import Testing
 
     @Test func `refuses a directory`() throws {
         try withTemporaryDirectory { directory in
-            #expect(throws: StoreError.unusable("\(directory) is not a regular file; set store_path to a file")) {
+            #expect(
+                throws: StoreError.unusable(
+                    "\(directory) is not a regular file; move it away, or set store_path to another place")
+            ) {
                 try SQLiteStore(path: directory)
             }
         }

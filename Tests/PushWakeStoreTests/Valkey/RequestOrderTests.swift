@@ -149,9 +149,26 @@ import Testing
     }
 
     @Test(arguments: [
+        ("redis://push@h", "push", ValkeyAddress.Place.tcp(host: "h", port: 6379, isTLS: false)),
+        ("redis://a%40b@h", "a@b", .tcp(host: "h", port: 6379, isTLS: false)),
+        ("unix://push@/run/valkey.sock", "push", .unix(path: "/run/valkey.sock")),
+        (
+            "rediss+sentinel://push@a,b/name", "push",
+            .sentinel(
+                hosts: [.init(name: "a", port: 26_379), .init(name: "b", port: 26_379)], name: "name", isTLS: true)
+        ),
+        ("redis+cluster://push@a", "push", .cluster(hosts: [.init(name: "a", port: 6379)], isTLS: false)),
+    ])
+    func `name a user before the host`(text: String, user: String, place: ValkeyAddress.Place) throws {
+        let address = try ValkeyAddress(text)
+        #expect(address.user == user && address.place == place && address.database == 0)
+    }
+
+    @Test(arguments: [
         "", "redis", "http://x", "redis://", "redis://:7000", "redis://h:0", "redis://h:70000", "redis://h/x",
         "unix://x",
-        "redis://user:secret@host", "redis://a b", "rediss://[::1", "redis+sentinel://a", "redis+sentinel://a/",
+        "redis://user:secret@host", "redis://:secret@host", "redis://@host", "redis://a/b@host", "redis://a%zz@host",
+        "redis://a b", "rediss://[::1", "redis+sentinel://a", "redis+sentinel://a/",
         "redis+sentinel://a,/push",
         "redis+cluster://", "redis+cluster://a,", "redis+cluster://a/1", "redis+cluster://u:p@a",
         "redis+sentinel://a/push/x", "redis+sentinel:///push", "redis+sentinel://a/push/1/2",

@@ -112,7 +112,8 @@ final class ValkeyServer: @unchecked Sendable {
     func goOn() { kill(pid, SIGCONT) }
 
     func access(user: String = "", passwordFile: String = "") throws -> ValkeyAccess {
-        ValkeyAccess(try ValkeyAddress("unix://\(socket)"), user: user, passwordFile: passwordFile)
+        ValkeyAccess(
+            try ValkeyAddress("unix://\(user.isEmpty ? "" : "\(user)@")\(socket)"), passwordFile: passwordFile)
     }
 }
 

@@ -253,6 +253,17 @@ private let aor = "alice@example.com"
         }
     }
 
+    @Test func `waits no longer than engine_timeout allows since a reload`() throws {
+        let server = ValkeyServer()
+        try withNodes(server) { a, _ in
+            server.stop()
+            a.store.timeout = 300
+            let error = #expect(throws: StoreError.self) { try a.ask { (store) throws(StoreError) in true } }
+            #expect("\(error as Any)".contains("no answer within 300 ms"))
+            server.goOn()
+        }
+    }
+
     /// Holds a request, and says whether another node may push for it.
     private func isClaimed(_ node: ValkeyNode) -> Bool? {
         var answer: Bool?

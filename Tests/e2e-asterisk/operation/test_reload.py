@@ -40,6 +40,16 @@ def test_settings_that_no_engine_could_work_with_change_nothing(make_asterisk, p
     assert asterisk.engine_pid() != engine
 
 
+def test_a_setting_that_no_longer_exists_is_named_with_what_to_write(make_asterisk):
+    asterisk = make_asterisk()
+    engine = asterisk.engine_pid()
+    good = (asterisk.host_at / "etc/pushwake.conf").read_text()
+    asterisk.write("pushwake.conf", wrong(good, "store_backlog", 100))
+    assert "reloaded successfully" not in asterisk.cli("module reload res_pushwake.so")
+    assert "no longer exists; leave it out: 10,000 REGISTERs are kept" in asterisk.wait_log("store_backlog: ")
+    assert asterisk.engine_pid() == engine
+
+
 @pytest.mark.parametrize("text", [None, "", "[general]\n"])
 def test_a_file_that_is_gone_or_empty_at_a_reload_changes_nothing(make_asterisk, text):
     asterisk = make_asterisk()

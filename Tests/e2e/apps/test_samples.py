@@ -31,7 +31,7 @@ def run(*command, text=None, seconds=200):
 def kamailio(tmp_path_factory, simulator):
     kamailio = Kamailio(tmp_path_factory.mktemp("kamailio"), simulator, settings={
         "vapid_key": files(simulator) / "vapid.pem", "vapid_subject": "mailto:ops@example.com",
-        "webpush_hosts": "127.0.0.1", "webpush_allow_local": 1})
+        "webpush_hosts": "127.0.0.1"})
     kamailio.start().wait_engine()
     yield kamailio
     kamailio.stop()

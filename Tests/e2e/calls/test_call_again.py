@@ -72,7 +72,7 @@ def test_a_copy_over_another_branch_is_pushed_once(server, wire, simulator):
 
 @pytest.fixture(scope="module")
 def hasty(make_server):
-    return make_server(wake_timeout=3, settings={"decline_waits": 1, "no_answer_waits": 1})
+    return make_server(wake_timeout=3, settings={"decline_waits": 1})
 
 
 @pytest.mark.parametrize("outcome", ["nobody", "busy", "unanswered"])

@@ -230,7 +230,7 @@ def test_a_phone_that_rings_hears_it_over_sip_alone(pushed, wire, simulator):
 
 
 @pytest.mark.parametrize("settings, events", [
-    ({"cancel_push": 0}, ["call"]), ({"cancel_when": "pushed"}, ["call", "cancel"])], ids=["cancel_push=0", "pushed"])
+    ({"cancel_when": "never"}, ["call"]), ({"cancel_when": "pushed"}, ["call", "cancel"])], ids=["never", "pushed"])
 def test_settings(make_server, pushed, wire, simulator, settings, events):
     server = make_server(settings=settings, wake_timeout=5)
     call, desk, mobile = pushed("settings", on=server)

@@ -100,7 +100,7 @@ def live(server, number, seed):
 
 
 def test_every_call_ends_and_nothing_is_left(make_server, simulator):
-    server = make_server(settings={"silent_after": 400, "decline_waits": 1, "no_answer_waits": 1}, wake_timeout=5)
+    server = make_server(settings={"silent_after": 400, "decline_waits": 1}, wake_timeout=5)
     seed = os.environ.get("PUSHWAKE_SEED") or str(random.randrange(1 << 32))
     with concurrent.futures.ThreadPoolExecutor(USERS) as threads:
         traces = [s for s in threads.map(lambda number: live(server, number, seed), range(USERS)) if s]

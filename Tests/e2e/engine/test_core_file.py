@@ -64,11 +64,9 @@ def test_a_core_file_has_no_key(make_engine, simulator, cores):
     assert [name for name, secret in secrets(simulator.settings()).items() if secret in found[0]] == []
 
 
-@pytest.mark.parametrize("setting", ["core_dumps", "secret_key_file"])
-def test_there_is_no_core_file(make_engine, simulator, cores, tmp_path, setting):
+def test_there_is_no_core_file_with_the_key_of_a_gateway(make_engine, simulator, cores, tmp_path):
     key = tmp_path / "secret.key"
     key.write_text("5f" * 32 + "\n")
     os.chmod(key, 0o600)
-    value = {"core_dumps": 0, "secret_key_file": key}[setting]
-    die(make_engine(**simulator.settings(), **{setting: value}), simulator)
+    die(make_engine(**simulator.settings(), secret_key_file=key), simulator)
     assert list(cores.iterdir()) == []

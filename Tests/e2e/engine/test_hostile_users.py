@@ -91,7 +91,7 @@ class World:
 def server(make_server, simulator):
     return make_server(wake_timeout=8, settings={
         "vapid_key": simulator.directory / "files" / "vapid.pem", "vapid_subject": "mailto:ops@example.com",
-        "webpush_hosts": "127.0.0.1", "webpush_allow_local": 1})
+        "webpush_hosts": "127.0.0.1"})
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def test_a_call_goes_before_fifty_refreshes_that_wait(make_simulator, make_engin
     provider = make_simulator({
         "streams": {"max_concurrent": 1}, "rules": [{"provider": "apns", "token": "plug", "delay_ms": 12_000}]})
     keys = {name: value for name, value in provider.settings().items() if name.startswith("apns_key")}
-    engine = make_engine(provider, **keys, apns_team_id="DEF123GHIJ", apns_connections=1, request_timeout=30_000)
+    engine = make_engine(provider, **keys, apns_team_id="DEF123GHIJ", request_timeout=30_000)
     plug = send(engine, "refresh", "plug")
     wait_until("one push is on its way", lambda: engine.stats()["in_flight"] == 1)
     refreshes = [send(engine, "refresh", f"refresh{number}") for number in range(50)]
@@ -54,7 +54,7 @@ def test_the_load_is_in_the_statistics(make_simulator, make_engine):
     provider = make_simulator({
         "streams": {"max_concurrent": 1}, "rules": [{"provider": "apns", "no_answer": True}]})
     keys = {name: value for name, value in provider.settings().items() if name.startswith("apns_key")}
-    engine = make_engine(provider, **keys, apns_team_id="DEF123GHIJ", apns_connections=1, request_timeout=60_000,
+    engine = make_engine(provider, **keys, apns_team_id="DEF123GHIJ", request_timeout=60_000,
                          queue_size=20)
     idle = engine.stats()
     assert idle["waiting"] == idle["load_queue_percent"] == 0 and 0 <= idle["load_level"] <= 4

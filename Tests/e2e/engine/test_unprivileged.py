@@ -88,7 +88,7 @@ def test_a_store_that_cannot_be_made_names_the_directory(home, files, simulator)
 @pytest.fixture
 def rested(home, files, simulator):
     """A store that an engine of that user has made and left; its settings."""
-    settings = {**files, "store_path": home / "b.db", "upper_path": home / "u.db"}
+    settings = {**files, "store_path": home / "b.db", "upper_servers": "pbx.example.com"}
     for path in files["apns_key"], home / "b.db-shm", home / "b.db-wal":
         pathlib.Path(path).touch()
         shutil.chown(path, USER, USER)
@@ -97,15 +97,14 @@ def rested(home, files, simulator):
     return settings
 
 
-@pytest.mark.parametrize("name", ["b.db-wal", "b.db-shm", "b.db-refreshes", "b.db-times", "u.db", "u.db-wal"])
+@pytest.mark.parametrize("name", ["b.db-wal", "b.db-shm", "b.db-refreshes", "b.db-times", "upstream.db", "upstream.db-wal"])
 def test_a_file_beside_the_store_that_root_has_made_is_named(home, rested, simulator, name):
     """By check, and by the engine where it begins."""
     (home / name).touch()
     os.chown(home / name, 0, 0)
     (home / name).chmod(0o600)
-    setting = "upper_path" if name.startswith("u") else "store_path"
     done = check(home, rested)
-    line = next((line for line in done.stdout.splitlines() if f": {setting}: " in line and str(home / name) in line), None)
+    line = next((line for line in done.stdout.splitlines() if ": store_path: " in line and str(home / name) in line), None)
     assert done.returncode == 1 and line, done.stdout
     kamailio = Kamailio(home, simulator, settings=rested, arguments=["-u", USER, "-g", USER])
     try:

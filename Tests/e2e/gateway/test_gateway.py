@@ -199,8 +199,7 @@ def test_the_script_may_choose_the_server(make_kamailio, tmp_path, wire):
     registrar = make_registrar(make_kamailio)
     config = configuration().replace('pushwake_save_upstream("location")',
                                      f'$du = "sip:127.0.0.1:{registrar.port}"; pushwake_save_upstream("location")')
-    gateway = make_kamailio(config=config, settings={"upper_path": str(tmp_path / "upstream.db"), "upper_servers": "",
-                                                     "secret_key_file": ""})
+    gateway = make_kamailio(config=config, settings={"upper_servers": "", "secret_key_file": ""})
     gateway.as_printed().start().wait_engine()
     phone = make_phone(wire, gateway, "116", rfc8599_fcm())
     assert register(phone).status == 200
@@ -228,8 +227,7 @@ def make_script_gateway(make_kamailio, registrar, tmp_path, text, settings=None)
     config = config[:config.index("request_route {")].replace(
         'loadmodule "pushwake.so"', 'loadmodule "pushwake.so"\nloadmodule "app_jsdt.so"') + (
         f'modparam("usrloc", "preload", "location")\nmodparam("app_jsdt", "load", "{script}")\ncfgengine "jsdt"\n')
-    gateway = make_kamailio(config=config, wake_timeout=8, settings={
-        "upper_path": str(tmp_path / "upstream.db"), "secret_key_file": "", **(settings or {})})
+    gateway = make_kamailio(config=config, wake_timeout=8, settings={"secret_key_file": "", **(settings or {})})
     gateway.as_printed().start().wait_engine()
     name_server(gateway, registrar)
     return gateway

@@ -59,7 +59,7 @@ def test_no_answer_of_a_server_does_harm(make_kamailio, tmp_path, wire):
     config = configuration().replace('pushwake_save_upstream("location")',
                                      f'$du = "sip:127.0.0.1:{server.port}"; pushwake_save_upstream("location")')
     gateway = make_kamailio(config=config, settings={
-        "upper_path": str(tmp_path / "upstream.db"), "secret_key_file": str(key), "prefer_md5_auth": 1})
+        "secret_key_file": str(key), "prefer_md5_auth": 1})
     gateway.as_printed().start().wait_engine()
     engine, heard = gateway.engine_pid(), {}
     for number, (name, text) in enumerate(ANSWERS.items()):

@@ -51,7 +51,7 @@ def held(make_kamailio, make_engine, tmp_path, wire):
         socket = tmp_path / "engine.sock"
         key = tmp_path / "secret.key"
         key.write_text("5f" * 32 + "\n")
-        engine = make_engine(engine_socket=socket, upper_path=tmp_path / "upstream.db", secret_key_file=key, upper_servers=REALM)
+        engine = make_engine(engine_socket=socket, secret_key_file=key, upper_servers=REALM)
         registrar = make_registrar(make_kamailio)
         gateway = make_gateway(
             make_kamailio, registrar, tmp_path, engine_mode="external", engine_socket=str(socket), engine_timeout=500)
@@ -91,7 +91,7 @@ def test_held_registers_wait_for_a_new_engine_that_is_slow(held):
 def test_a_path_leads_the_server_through_the_gateway(make_kamailio, tmp_path, wire):
     registrar = make_registrar(make_kamailio, modparams='modparam("registrar", "use_path", 1)\nmodparam("registrar", "path_mode", 0)')
     gateway = make_kamailio(config=configuration(), wake_timeout=8, settings={
-        "upper_path": str(tmp_path / "upstream.db"), "secret_key_file": "", "upper_contact": "gateway.invalid"})
+        "secret_key_file": "", "upper_contact": "gateway.invalid"})
     gateway.settings["upper_path_header"] = f"sip:127.0.0.1:{gateway.port}"
     gateway.as_printed().start().wait_engine()
     name_server(gateway, registrar)
@@ -129,7 +129,7 @@ def test_another_server_takes_over(make_kamailio, tmp_path, wire, simulator):
     key = tmp_path / "secret.key"
     key.write_text("5f" * 32 + "\n")
     gateway = make_kamailio(config=several_servers(place), wake_timeout=8, settings={
-        "upper_path": str(tmp_path / "upstream.db"), "secret_key_file": str(key), "upper_expire": 6})
+        "secret_key_file": str(key), "upper_expire": 6})
     gateway.as_printed().start().wait_engine()
     phone = make_phone(wire, gateway, "504")
     assert register(phone, 600, piid(phone)).status == 200
@@ -152,7 +152,7 @@ def test_the_next_srv_record_is_tried_if_kamailio_is_told_to(make_kamailio, tmp_
     registrar = make_registrar(make_kamailio)
     config = configuration().replace("debug=2", "debug=2\nuse_dns_failover=on", 1)
     config = config.replace("request_route {", 'modparam("tm", "fr_timer", 1000)\nrequest_route {', 1)
-    gateway = make_kamailio(config=config, settings={"upper_path": str(tmp_path / "upstream.db"), "secret_key_file": ""})
+    gateway = make_kamailio(config=config, settings={"secret_key_file": ""})
     gateway.as_printed().start().wait_engine()
     # One that is preferred, and where nobody is.
     for record in (["dns.add_srv", "_sip._udp.pbx.example.com", 3600, 5, 10, free_port(), "dead.pbx.example.com", 0],
@@ -194,7 +194,7 @@ def test_a_server_on_this_host_over_ipv6(make_kamailio, tmp_path, wire, simulato
     key = tmp_path / "secret.key"
     key.write_text("5f" * 32 + "\n")
     gateway = make_kamailio(config=configuration().replace('$si == "127.0.0.1"', '$si == "::1"'), wake_timeout=8, settings={
-        "upper_path": str(tmp_path / "upstream.db"), "secret_key_file": str(key), "upper_servers": f"[::1]:{registrar.port}"})
+        "secret_key_file": str(key), "upper_servers": f"[::1]:{registrar.port}"})
     gateway.set_up(upper_contact=f"[::1]:{gateway.port}")
     gateway.arguments += ["-l", f"udp:[::1]:{gateway.port}"]
     gateway.as_printed().start().wait_engine()

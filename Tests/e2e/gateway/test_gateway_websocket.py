@@ -33,8 +33,8 @@ def test_a_browser_registers_sleeps_and_wakes_by_web_push(make_kamailio, tmp_pat
     key.write_text("5f" * 32 + "\n")
     files = simulator.directory / "files"
     gateway = make_kamailio(config=web_configuration(), wake_timeout=10, settings={
-        "upper_path": str(tmp_path / "upstream.db"), "secret_key_file": str(key), "vapid_key": files / "vapid.pem",
-        "vapid_subject": "mailto:ops@example.com", "webpush_hosts": "127.0.0.1", "webpush_allow_local": 1})
+        "secret_key_file": str(key), "vapid_key": files / "vapid.pem",
+        "vapid_subject": "mailto:ops@example.com", "webpush_hosts": "127.0.0.1"})
     gateway.as_printed().start().wait_engine()
     name_server(gateway, registrar)
     push = Push("webpush", uuid.uuid4().hex, contact=f";pn-provider=webpush;pn-prid={simulator.url}/push/@TOKEN@")

@@ -58,7 +58,7 @@ def nodes(request, make_valkey, make_kamailio, tmp_path):
         text = text.replace("request_route {\n", f"{lines}\nrequest_route {{\n{first.replace('10.0.0.', '127.0.0.')}\n", 1)
         node.template = text
         node.set_up(**{"store": shares.url, "node_uri": f"sip:{node.host}:{node.port}",
-                       "store_timeout": 800, "engine_timeout": 1000} if shares else {})
+                       "engine_timeout": 1000} if shares else {})
     for node in made:
         node.start().wait_engine()
         if shares:

@@ -68,7 +68,7 @@ def masters():
 def test_a_register_is_promised_when_its_slot_has_moved_and_others_have_not_heard(make_node, masters, wire):
     old, new = masters
     old.url = f"redis+cluster://127.0.0.1:{old.port}"
-    node = make_node(old, store_timeout=3000, engine_timeout=4000)
+    node = make_node(old, engine_timeout=4000)
     old.moved_to = new.port
     phone = wire.phone(node, "alice", "tcp", rfc8599_fcm())
     assert is_promised(phone.register())

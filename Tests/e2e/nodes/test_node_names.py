@@ -55,11 +55,10 @@ def test_who_shares_nothing_names_no_node(make_kamailio, wire):
     assert all("node" not in row for row in ask(alone, "bindings", "--json"))
 
 
-@pytest.mark.parametrize("what, name", [("node", "twin"), ("node_uri", "sip:127.0.0.1:5999")])
-def test_two_nodes_of_one_name_are_told(make_valkey, make_node, what, name):
+def test_two_nodes_of_one_name_are_told(make_valkey, make_node):
     """Else nobody sees why phones of the other do not ring."""
-    valkey = make_valkey()
-    nodes = [make_node(valkey, **{"node": f"own-{number}", what: name}) for number in range(2)]
+    valkey, name = make_valkey(), "sip:127.0.0.1:5999"
+    nodes = [make_node(valkey, node_uri=name) for _ in range(2)]
     for node in nodes:
         wait_until("it is said", lambda node=node: f"another node is {name} as well" in node.log_text(), 20)
     rows = ask(nodes[0], "nodes", "--json")

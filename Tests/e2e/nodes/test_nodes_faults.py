@@ -69,7 +69,7 @@ def test_a_network_that_is_cut_without_a_word(valkey, make_node, wire, simulator
 
 def test_calls_wait_for_a_server_that_stands_still(valkey, make_node, wire, simulator):
     """Who can be reached rings meanwhile, and who sleeps is pushed as soon as the server answers."""
-    node = make_node(valkey, store_timeout=80, engine_timeout=100)
+    node = make_node(valkey, engine_timeout=100)
     asleep = wire.phone(node, "kate", "tcp", rfc8599_fcm())
     assert is_promised(asleep.register())
     asleep.sleep()
@@ -95,7 +95,7 @@ def test_calls_wait_for_a_server_that_stands_still(valkey, make_node, wire, simu
 
 
 def test_a_call_to_nobody_ends_while_the_server_stands_still(valkey, make_node, wire):
-    node = make_node(valkey, store_timeout=80, engine_timeout=100)
+    node = make_node(valkey, engine_timeout=100)
     valkey.stand_still()
     begun = time.monotonic()
     wire.call(node, "nobody").wait_status(480, 10)
@@ -195,7 +195,7 @@ def test_a_server_that_becomes_a_replica(make_valkey, make_node, wire, simulator
 @pytest.mark.alone
 def test_a_server_that_stands_still_for_as_long_as_requests_wait(valkey, make_node, wire, simulator):
     """The forks of a call come to both nodes while the server stands still: whoever holds one, the phone is pushed."""
-    times = {"store_timeout": 80, "engine_timeout": 100}
+    times = {"engine_timeout": 100}
     a, b = make_node(valkey, **times), make_node(valkey, **times)
     for number, pause in enumerate([0.02, 0.05, 0.06, 0.065, 0.07, 0.075, 0.08]):
         phone = wire.phone(a, f"victor{number}", "tcp", rfc8599_fcm())

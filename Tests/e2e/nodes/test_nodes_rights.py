@@ -33,8 +33,8 @@ def make_poor(make_node, make_valkey, tmp_path):
         password = tmp_path / "password"
         password.write_text(PASSWORD + "\n")
         port = free_port()
-        node = make_node(servers[0], is_connected=False, store_user="pushwake", store_password_file=password,
-                         http_listen=port)
+        node = make_node(servers[0], is_connected=False, store=servers[0].url.replace("//", "//pushwake@", 1),
+                         store_password_file=password, http_listen=port)
         node.valkey, node.http_port = servers[0], port
         return node
 

@@ -32,8 +32,8 @@ def make_secured(make_node, tmp_path, simulator):
         bundle, password = tmp_path / "both.pem", tmp_path / "password"
         bundle.write_bytes(pem.read_bytes() + open(simulator.settings()["ca_file"], "rb").read())
         password.write_text(PASSWORD + "\n")
-        return make_node(servers, store_user="pushwake", store_password_file=password, ca_file=bundle,
-                         **options)
+        return make_node(servers, store=servers.url.replace("//", "//pushwake@", 1), store_password_file=password,
+                         ca_file=bundle, **options)
 
     return make
 

@@ -98,8 +98,8 @@ class Day:
             **simulator.settings(), "store_path": self.disk.path / "bindings.db", "wake_timeout": WAKE_TIMEOUT,
             "http_listen": self.port, "http_token_file": token, "http_rate": 100_000,
             "vapid_key": files / "vapid.pem", "vapid_subject": "mailto:ops@example.com", "webpush_hosts": "127.0.0.1",
-            "webpush_allow_local": 1, "webhook_url": f"{simulator.url}/webhook/$token", "webhook_providers": "hook",
-            "webhook_secret_file": files / "webhook.secret", "webhook_allow_local": 1,
+            "webhook_url": f"{simulator.url}/webhook/$token", "webhook_providers": "hook",
+            "webhook_secret_file": files / "webhook.secret",
             "device_pushes": 0, "caller_pushes": 0, "aor_pushes": 0})
         # All of them are called within a few seconds, and tm keeps what is over for five.
         self.kamailio = make_kamailio(wake_timeout=WAKE_TIMEOUT, arguments=("-m", "256"), settings={

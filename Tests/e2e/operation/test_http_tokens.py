@@ -443,14 +443,13 @@ def test_a_token_that_a_program_wrote_for_none_is_refused_with_the_remedy(served
     assert bindings(client, "alice") == []
 
 
-@pytest.mark.parametrize("host, local, remedy", [
-    ("ntfy.example.org", 0, "ntfy.example.org is not in webpush_hosts"),
-    ("192.168.7.7", 0, "192.168.7.7 is a private address; a push service of your own needs webpush_allow_local"),
-    ("192.168.7.7", 1, "192.168.7.7 is not in webpush_hosts")])
+@pytest.mark.parametrize("host, remedy", [
+    ("ntfy.example.org", "ntfy.example.org is not in webpush_hosts"),
+    ("192.168.7.7", "192.168.7.7 is a private address, so no push may go there; write it into webpush_hosts")])
 def test_a_subscription_that_may_not_be_used_names_its_host_and_the_setting(
-        make_engine, tmp_path, simulator, host, local, remedy):
+        make_engine, tmp_path, simulator, host, remedy):
     engine, client = listen(
         make_engine, tmp_path, vapid_key=simulator.directory / "files" / "vapid.pem", vapid_subject="mailto:ops@example.com",
-        webpush_hosts="push.example.com", webpush_allow_local=local)
+        webpush_hosts="push.example.com")
     answer = client.curl("/v1/bindings", *form({"aor": "alice", "provider": "webpush", "token": f"https://{host}/up/abc"}))
     assert answer.status == 422 and remedy in answer.json["error"]

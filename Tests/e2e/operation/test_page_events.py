@@ -126,7 +126,7 @@ def test_the_head_alone_has_an_end(make_engine, tmp_path):
 
 
 def test_pages_take_a_part_of_the_connections_and_no_more(make_engine, listeners, tmp_path):
-    engine, client = listen(make_engine, tmp_path, http_connections=200, http_rate=1000)
+    engine, client = listen(make_engine, tmp_path, http_rate=1000)
     readers = [listeners(client, "/events") for _ in range(16)]
     for reader in readers:
         reader.wait("retry: 3000\n\n")
@@ -134,14 +134,6 @@ def test_pages_take_a_part_of_the_connections_and_no_more(make_engine, listeners
     assert refused.status == 503 and refused.header("retry-after") and "16 pages" in refused.json["error"]
     readers[3].stop()
     wait_until("room for another", lambda: client.curl("/events", "--head").status == 200)
-
-
-def test_a_reader_makes_room_where_there_is_one_connection(make_engine, listeners, tmp_path):
-    engine, client = listen(make_engine, tmp_path, http_connections=1)
-    listener = listeners(client, "/events")
-    listener.wait("event: change\n")
-    assert client.curl("/healthz", operator=False).status == 200
-    wait_until("the end of the stream", lambda: listener.process.poll() is not None)
 
 
 def test_what_a_reader_sends_is_not_kept(make_engine, tmp_path):

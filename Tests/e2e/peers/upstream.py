@@ -84,7 +84,7 @@ def make_gateway(make_kamailio, registrar, tmp_path, **settings):
     key = tmp_path / "secret.key"
     key.write_text("5f" * 32 + "\n")
     gateway = make_kamailio(config=configuration(), wake_timeout=8,
-                            settings={"upper_path": str(tmp_path / "upstream.db"), "secret_key_file": str(key), **settings})
+                            settings={"secret_key_file": str(key), **settings})
     gateway.as_printed().start().wait_engine()
     name_server(gateway, registrar)
     return gateway

@@ -19,7 +19,7 @@ def engine(tmp_path_factory, simulator):
     run = tmp_path_factory.mktemp("engine")
     engine = Engine(run, simulator, keys | {
         "apns_team_id": "DEF123GHIJ", "vapid_key": files / "vapid.pem", "vapid_subject": "mailto:ops@example.com",
-        "webpush_hosts": "127.0.0.1", "webpush_allow_local": 1, "log_level": "info"})
+        "webpush_hosts": "127.0.0.1", "log_level": "info"})
     engine.socket = run / "engine.sock"
     yield engine
     engine.stop()

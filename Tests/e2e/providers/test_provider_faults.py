@@ -138,7 +138,7 @@ def test_a_body_that_drips_ends_with_the_time_for_an_answer(provider, make_engin
         except OSError:
             pass
     server = provider(drip, protocol="http/1.1")
-    engine = make_engine(webhook_url=f"{server.url}/push", webhook_allow_local=1, request_timeout=2000)
+    engine = make_engine(webhook_url=f"{server.url}/push", request_timeout=2000)
     (outcome, reason, seconds), = send(engine, platform="bell", seconds=4, event="chat")
     assert outcome == "unavailable" and "did not answer within 2000 ms" in reason
     assert seconds < 8
@@ -303,7 +303,7 @@ def google(provider, make_engine, simulator, tmp_path, *behaviours, oauth=None):
     tokens, server = provider(oauth or willing), provider(*behaviours)
     key = json.loads((simulator.directory / "files" / "fcmkey.json").read_text())
     (tmp_path / "key.json").write_text(json.dumps(key | {"token_uri": f"{tokens.url}/token"}))
-    engine = make_engine(fcm_key=tmp_path / "key.json", fcm_url=server.url, fcm_connections=1)
+    engine = make_engine(fcm_key=tmp_path / "key.json", fcm_url=server.url)
     engine.server = server
     return engine
 

@@ -18,8 +18,7 @@ from test_webpush import decoded, decrypted, files, webpush
 def kamailio(tmp_path_factory, simulator):
     kamailio = Kamailio(tmp_path_factory.mktemp("kamailio"), simulator, settings={
         "vapid_key": files(simulator) / "vapid.pem", "vapid_subject": "mailto:ops@example.com",
-        "webpush_hosts": "127.0.0.1", "webpush_allow_local": 1, "webpush_navigate": "https://phone.example.com/",
-        "apns_mutable_content": "messages", "fcm_android_v2": 1, "fcm_bandwidth_constrained": 1,
+        "webpush_hosts": "127.0.0.1", "webpush_navigate": "https://phone.example.com/",
         "flexiapi_url": f"{simulator.url}/flexiapi", "flexiapi_key_file": files(simulator) / "flexiapi.key",
         "flexiapi_apps": "apns.org.linphone.phone",
         "harmonyos_key": files(simulator) / "harmonyos.json", "harmonyos_url": simulator.url})
@@ -55,7 +54,16 @@ def test_the_end_of_a_call_has_the_time_of_the_call(kamailio, actors, simulator)
     assert first["sent-at"] == last["sent-at"] and first["call-id"] == last["call-id"]
 
 
-def test_google_gets_android_v2(kamailio, actors, simulator):
+ANDROID_V2 = """{"message": {"token": "<token>", "data": {"event": "<event>", "call-id": "<call-id>"}, "android_v2": {
+  "ttl": "<ttl>s", "bandwidth_constrained_ok": true, "remote_notification": {
+    "mutable_content": true, "use_as_v1_data_message": true, "notification": {"title": "<title>", "body": "<body>"}}}}}
+"""
+
+
+def test_google_gets_android_v2_from_a_template_of_ones_own(make_kamailio, actors, simulator, tmp_path):
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates/fcm.json").write_text(ANDROID_V2)
+    kamailio = make_kamailio(settings={"template_dir": tmp_path / "templates"}).start().wait_engine()
     push = rfc8599_fcm()
     called(kamailio, actors, "second", push)
     sent = simulator.wait_push(push.token)
@@ -68,7 +76,7 @@ def test_google_gets_android_v2(kamailio, actors, simulator):
 def test_an_iphone_may_name_the_caller_itself(kamailio, actors, simulator):
     push = Push("remote", apns_token(), contact=";pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone;pn-prid=@TOKEN@")
     actors.phone(kamailio, "named", push).register()
-    kamailio.rpc("pushwake.send", "missed", "named")
+    kamailio.rpc("pushwake.send", "chat", "named")
     assert simulator.wait_push(push.token)["body"]["aps"]["mutable-content"] == 1
     kamailio.rpc("pushwake.send", "cancel", "named")
     assert simulator.wait_push(push.token, after=1)["body"]["aps"]["mutable-content"] == 0

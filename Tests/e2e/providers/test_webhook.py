@@ -21,12 +21,12 @@ def kamailio(tmp_path_factory, simulator):
     files = simulator.directory / "files"
     kamailio = Kamailio(tmp_path_factory.mktemp("kamailio"), simulator, settings={
         "webhook_url": f"{simulator.url}/webhook/$token", "webhook_secret_file": files / "webhook.secret",
-        "webhook_headers": "X-Caller: FROM", "webhook_allow_local": 1, "webhook_providers": "huawei, *",
+        "webhook_headers": "X-Caller: FROM", "webhook_providers": "huawei, *",
         "fcm_app1": "com.example.one", "fcm_key1": files / "fcm" / "fcmkey.com.example.second.json",
         "fcm_app1000": "com.example.broken", "fcm_key1000": "/nonexistent/key.json",
         "acrobits": 1, "acrobits_url": f"{simulator.url}/pnm2/send",
         "vapid_key": files / "vapid.pem", "vapid_subject": "mailto:ops@example.com",
-        "webpush_hosts": "127.0.0.1", "webpush_allow_local": 1, "send_555": 1})
+        "webpush_hosts": "127.0.0.1", "send_555": 1})
     kamailio.start().wait_engine()
     yield kamailio
     kamailio.stop()
@@ -155,7 +155,7 @@ def test_what_is_pushed_by_hand_may_begin_with_a_dash(kamailio, simulator):
 
 def test_explain_asks_the_engine_and_without_it_the_file(make_kamailio, actors, simulator, tmp_path):
     kamailio = make_kamailio(settings={
-        "webhook_url": f"{simulator.url}/webhook/$token", "webhook_allow_local": 1}).start().wait_engine()
+        "webhook_url": f"{simulator.url}/webhook/$token"}).start().wait_engine()
     push = huawei()
     actors.phone(kamailio, "explained", push).register()
     request = tmp_path / "invite.sip"
@@ -172,8 +172,7 @@ def test_explain_asks_the_engine_and_without_it_the_file(make_kamailio, actors, 
     assert shown["url"] == f"{simulator.url}/webhook/{push.token}" and shown["body"]["provider"] == "huawei"
     kamailio.stop()
     before = kamailio.store.stat().st_mtime_ns
-    offline = explained("--set", f"store_path={kamailio.store}", "--set", f"webhook_url={simulator.url}/x/TOKEN",
-                        "--set", "webhook_allow_local=1")
+    offline = explained("--set", f"store_path={kamailio.store}", "--set", f"webhook_url={simulator.url}/x/TOKEN")
     assert offline["url"] == f"{simulator.url}/x/{push.token}"
     assert kamailio.store.stat().st_mtime_ns == before
     done = pushwake(kamailio, "explain", "--aor", "explained", "--request", request, "--set", "store=memory")

@@ -27,7 +27,7 @@ def configuration():
 def server(make_kamailio, simulator):
     made = make_kamailio(config=configuration(), wake_timeout=10, settings={
         "silent_after": 500, "vapid_key": simulator.directory / "files/vapid.pem", "vapid_subject": "mailto:ops@example.com",
-        "webpush_hosts": "127.0.0.1", "webpush_allow_local": 1})
+        "webpush_hosts": "127.0.0.1"})
     return made.as_printed().start().wait_engine()
 
 

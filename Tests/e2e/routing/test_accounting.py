@@ -27,7 +27,7 @@ def server(request, make_server):
     if request.param == "without":
         config = ROUTE.sub("", config)
     assert "acc.so" in config and FLAGS in config
-    return make_server(config=config, settings={"decline_waits": 1, "no_answer_waits": 1, "engine_timeout": 300}, wake_timeout=2)
+    return make_server(config=config, settings={"decline_waits": 1, "engine_timeout": 300}, wake_timeout=2)
 
 
 @pytest.fixture

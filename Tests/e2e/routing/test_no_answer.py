@@ -11,7 +11,7 @@ from servers import AT_ONCE, CALLS
 
 @pytest.fixture(scope="module")
 def server(make_server, simulator):
-    return make_server(settings={"decline_waits": 1, "no_answer_waits": 1} | simulator.acrobits(), wake_timeout=3)
+    return make_server(settings={"decline_waits": 1} | simulator.acrobits(), wake_timeout=3)
 
 
 @pytest.fixture
@@ -207,8 +207,8 @@ def test_serial_forking_goes_on_when_the_first_is_left_ringing(server, wire, las
     server.wait_none_held()
 
 
-def test_a_phone_that_is_left_ringing_has_not_declined(make_server, wire):
-    server = make_server(settings={"decline_waits": 1, "no_answer_waits": 3}, wake_timeout=6)
+def test_a_phone_that_is_left_ringing_is_waited_for_as_one_that_declined(make_server, wire):
+    server = make_server(settings={"decline_waits": 3}, wake_timeout=6)
     desk = wire.phone(server, "left")
     desk.answers["INVITE"] = (180,)
     desk.register()

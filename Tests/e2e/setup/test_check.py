@@ -30,7 +30,7 @@ MISTAKES = {
     "engine name": ({"engine_path": "pushwaker"}, "engine_path", "there is no pushwaker"),
     "port in use": ({"fastagi_listen": "127.0.0.1:@port@"}, "fastagi_listen", "Address already in use"),
     "open key": ({"apns_key": "@here@/open/AuthKey_@key_id@.p8"}, "apns_key", "everybody can read"),
-    "a user without a password": ({"store": "redis://127.0.0.1:6379", "store_user": "pushwake"}, "store_user", "set store_password_file too"),
+    "a user without a password": ({"store": "redis://pushwake@127.0.0.1:6379"}, "store", "set store_password_file too"),
     "badge the other way round": ({"no-badge": "1"}, "no-badge", "here it is called badge (true: 0; false: 1)"),
     "Apple's root": ({"apns_url": None, "apns_sandbox_url": None}, "ca_file", "USERTrust RSA"),
     "a $name": ({"webhook_url": "https://push.example.com/wake?to=$token&call=$callid"}, "webhook_url", "$callid is not a keyword and goes out as it is; write one of $type, $token"),
@@ -38,11 +38,12 @@ MISTAKES = {
     "single quotes around an app": ({"fcm_app1": "'com.example'", "fcm_key1": "@fcm_key@"}, "fcm_app1", "the single quotes are part"),
     "a key from the directory in use": ({"apns_key": "AuthKey_@key_id@.p8"}, "apns_key", "is no whole path"),
     "an account from there": ({"fcm_app1": "com.example", "fcm_key1": "keys/one.json"}, "fcm_key1", "is no whole path"),
-    "store is a pipe": ({"store_path": "@here@/pipe"}, "store_path", "pipe is not a regular file; set store_path to a file"),
+    "store is a pipe": ({"store_path": "@here@/pipe"}, "store_path", "pipe is not a regular file; move it away, or set store_path to another place"),
     "a directory beside the store": ({"store_path": "@here@/old.db"}, "store_path", "old.db-wal is not a regular file; move it away"),
-    "registrations are a text": ({"upper_path": "@here@/notes.txt"}, "upper_path", "is not an SQLite database"),
-    "registrations are a directory": ({"upper_path": "@here@"}, "upper_path", "is a directory; set it to a file in there"),
-    "registrations without a directory": ({"upper_path": "/nonexistent/pushwake/u.db"}, "upper_path", "/nonexistent/pushwake is missing"),
+    "registrations are a text": ({"upper_servers": "pbx.example.com", "store_path": "@here@/text/b.db"}, "store_path",
+                                 "text/upstream.db is not an SQLite database"),
+    "registrations are a directory": ({"upper_servers": "pbx.example.com", "store_path": "@here@/directory/b.db"}, "store_path",
+                                      "directory/upstream.db is a directory, and a gateway keeps a file there; move it away"),
     "no topic with a key": ({"apns_topic": "null"}, "apns_topic", "MissingTopic"),
     "a topic without its ending": ({"apns_topic": "packagename"}, "apns_topic", "DeviceTokenNotForTopic"),
     "a proxy over TLS": ({"http_proxy": "https://proxy.example.com:3128"}, "http_proxy", "https proxies are not supported"),
@@ -67,6 +68,9 @@ def settings(tmp_path, simulator):
     """Writes a settings file that is right but for what is given."""
     made = simulator.settings()
     (tmp_path / "notes.txt").write_text("no database")
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text/upstream.db").write_text("no database")
+    (tmp_path / "directory/upstream.db").mkdir(parents=True)
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "old.db").touch()
     (tmp_path / "old.db-wal").mkdir()
@@ -168,6 +172,21 @@ def free_port():
         return taken.getsockname()[1]
 
 
+REMOVED = [(name, remedy.replace("\\|", "|")) for name, remedy in
+           re.findall(r"^\| `(\w+)` \| (no longer exists; .*) \|$", (ROOT / "docs" / "settings.md").read_text(), re.M)]
+
+
+def test_a_setting_that_no_longer_exists_is_named_with_what_to_write(settings):
+    assert len(REMOVED) == 26
+    path = settings({name: "1" for name, _ in REMOVED})
+    lines = path.read_text().splitlines()
+    done = check(path)
+    for name, remedy in REMOVED[:20]:
+        number = lines.index(f"{name} = 1") + 1
+        assert f"{path}:{number}: error: {name}: {remedy}" in done.stdout.splitlines(), done.stdout
+    assert "6 more lines are wrong" in done.stdout
+
+
 # ---- a whole kamailio.cfg
 
 PAGE = re.search(r"```\n(#!KAMAILIO\n.*?)```", (ROOT / "docs" / "kamailio.md").read_text(), re.S)[1]
@@ -201,6 +220,14 @@ def test_the_gateway_of_the_page_is_well(script):
     assert "error" not in done.stdout + done.stderr, done.stdout + done.stderr
     path.write_text(path.read_text().replace('"use_domain", 1', '"use_domain", 0'))
     assert "use_domain" in check(path).stdout
+
+
+@pytest.mark.parametrize("name, remedy", REMOVED)
+def test_a_parameter_that_no_longer_exists_is_named_with_what_to_write(script, name, remedy):
+    path = script(('modparam("pushwake", "wake_timeout", 30)', f'modparam("pushwake", "{name}", 1)'))
+    number = next(i for i, line in enumerate(path.read_text().splitlines(), 1) if f'"{name}"' in line)
+    done = check(path)
+    assert [line for line in done.stdout.splitlines() if name in line] == [f"{path}:{number}: error: {name}: {remedy}"]
 
 
 def test_the_script_of_the_page_is_well(script):

@@ -21,6 +21,18 @@ def test_a_wrong_setting_stops_the_start(make_kamailio, name, value):
     assert name in kamailio.log_text()
 
 
+@pytest.mark.parametrize(("name", "value", "remedy"), [
+    ("core_dumps", 0, "set LimitCORE=0 in the systemd unit"),
+    ("upper_path", "/var/lib/pushwake/upstream.db", "move the file to the directory of store_path"),
+    ("cancel_push", 0, "for 0, write cancel_when = never"),
+])
+def test_a_setting_that_no_longer_exists_stops_the_start_and_says_what_to_write(make_kamailio, name, value, remedy):
+    kamailio = make_kamailio(settings={name: value})
+    kamailio.launch()
+    assert kamailio.process.wait(10) != 0
+    assert [line for line in kamailio.log_text().splitlines() if name in line and "no longer exists" in line and remedy in line]
+
+
 SAVE = 'pushwake_save("location"); exit;'
 
 

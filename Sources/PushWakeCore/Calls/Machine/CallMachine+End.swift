@@ -27,7 +27,7 @@ extension CallMachine {
 
     /// Pushes the end to a device that must hear of it.
     mutating func tellEnd(_ how: CallEnd, _ index: Int, _ now: Int64, _ verbs: inout [CallVerb]) {
-        guard isCall, policy.pushesEnd, devices[index].facts.takesNotices,
+        guard isCall, policy.cancelRule != .never, devices[index].facts.takesNotices,
             mustHear(devices[index], of: how, now), !isProbablyThere(index)
         else { return }
         verbs.append(.push(device: index, event: how.notice, deadline: now + Self.noticeLife))
@@ -43,6 +43,7 @@ extension CallMachine {
         case .pushed: return device.wasPushed
         // What becomes of a push that is out still decides first.
         case .always: if case .dropped(let attempt) = device.push { return attempt == .again } else { return true }
+        case .never: return false
         }
     }
 

@@ -125,12 +125,12 @@ extension CallMachine {
     /// Otherwise that phone alone cannot take the request: it is engaged, is the caller's own, or lacks the number or the
     /// codec (404, 480, 482, 488, 500 …).
     func decline(_ index: Int, hasRung: Bool, _ status: Int, isFromPhone: Bool) -> Decline? {
-        guard isFromPhone else { return .leftRinging }
+        guard isFromPhone else { return .declined }
         return switch status {
         // `Dial()` calls by itself where a phone says that it is (RFC 3261, 21.3).
-        case ..<400: host == .dialplan ? .forwarded : .byPhone
-        case 408 where hasRung, 480 where hasRung: .leftRinging
-        case 486 where hasRung || devices[index].wasPushed, 600...: .byPhone
+        case ..<400: host == .dialplan ? .forwarded : .declined
+        case 408 where hasRung, 480 where hasRung: .declined
+        case 486 where hasRung || devices[index].wasPushed, 600...: .declined
         default: nil
         }
     }

@@ -31,10 +31,8 @@ public struct CallMachine: ~Copyable {
 
     /// Why a phone that rang does so no longer.
     enum Decline {
-        /// It has said no.
-        case byPhone
-        /// Nobody took it.
-        case leftRinging
+        /// It has said no, or nobody took it.
+        case declined
         /// It has named another number, which the dialplan calls in its place and the machine does not see. It may ring
         /// until time is over.
         case forwarded
@@ -327,8 +325,7 @@ public struct CallMachine: ~Copyable {
     /// How long phones that sleep are waited for when none rings; nil: to the end.
     private var declinePause: Int64? {
         switch lastDecline {
-        case .byPhone: policy.declineWaits
-        case .leftRinging: policy.noAnswerWaits
+        case .declined: policy.declineWaits
         case .forwarded, nil: nil
         }
     }

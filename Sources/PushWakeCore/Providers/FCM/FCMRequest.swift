@@ -57,9 +57,7 @@ public struct FCMRequestBuilder: Sendable {
         guard !binding.token.isEmpty, binding.token.utf8.count <= Self.longestToken else { throw .unusableToken }
         let platform = FCMPlatform(of: binding)
         guard
-            let template = payloads.fcm(
-                app: binding.app, event, platform, for: PayloadSign(of: binding).family,
-                isUrgent: push.content.isUrgent(settings.payload))
+            let template = payloads.fcm(app: binding.app, event, platform, for: PayloadSign(of: binding).family)
         else { throw .noTemplate }
         request.headerBlock = try sharedHeaderBlock()
         let context = PayloadContext(

@@ -47,8 +47,6 @@ public struct LoadPolicies: Equatable, Sendable {
     private let calls: LoadPolicy
     private let cancels: LoadPolicy
     private let chats: LoadPolicy
-    private let missed: LoadPolicy
-    private let refreshes: LoadPolicy
 
     /// Takes what the operator set.
     public init(_ settings: Settings) {
@@ -56,18 +54,14 @@ public struct LoadPolicies: Equatable, Sendable {
         calls = policy(.loadCall)
         cancels = policy(.loadCancel)
         chats = policy(.loadChat)
-        missed = policy(.loadMissed)
-        refreshes = policy(.loadRefresh)
     }
 
-    /// The policy of an event; voicemail, REFER and texts by hand go with chat, the notice of an answer elsewhere with cancel.
+    /// The policy of an event; what is neither a call nor the notice of its end goes with chat.
     public subscript(event: PushEvent) -> LoadPolicy {
         switch event {
         case .call: calls
         case .cancel, .answeredElsewhere: cancels
-        case .chat, .groupChat, .custom, .voicemail, .refer: chats
-        case .missed: missed
-        case .refresh: refreshes
+        case .chat, .groupChat, .custom, .voicemail, .refer, .missed, .refresh: chats
         }
     }
 }

@@ -28,27 +28,18 @@ public enum BuiltInPayloads {
     /// The template text for a provider. It depends on the push type where Apple shows it, and on the kind of phone
     /// behind FCM.
     public static func source(
-        _ family: Family, _ provider: Provider, _ type: APNsPushType, _ platform: FCMPlatform = .android,
-        _ extras: PayloadExtras = PayloadExtras()
-    ) -> String {
-        source(family, provider, type, platform, .data, extras)
-    }
-
-    /// The same; `way` is for `android_v2`.
-    static func source(
-        _ family: Family, _ provider: Provider, _ type: APNsPushType, _ platform: FCMPlatform,
-        _ way: AndroidV2Delivery, _ extras: PayloadExtras
+        _ family: Family, _ provider: Provider, _ type: APNsPushType, _ platform: FCMPlatform = .android
     ) -> String {
         switch (family, provider) {
-        case (.mizutech, .apns): mizutechAPNs(extras)
-        case (.mizutech, .fcm): mizutechFCM(way, extras)
+        case (.mizutech, .apns): mizutechAPNs
+        case (.mizutech, .fcm): mizutechFCM
         case (.flexisip, .apns):
             switch type {
             case .voip: flexisipVoIP
             case .alert: flexisipAlert
             case .background: flexisipBackground
             }
-        case (.flexisip, .fcm): platform == .ios ? flexisipFCMForApple : flexisipFCM(way, extras)
+        case (.flexisip, .fcm): platform == .ios ? flexisipFCMForApple : flexisipFCM
         case (.plain, .apns):
             switch type {
             case .voip: "{\(plainFacts),\(plainTimes),\(callNames),\(callFlags)}"
@@ -59,7 +50,7 @@ public enum BuiltInPayloads {
                 """
             case .background: "{\"aps\":{\"content-available\":1},\(plainFacts),\(plainTimes)}"
             }
-        case (.plain, .fcm): platform == .ios && type == .background ? plainFCMSilent : plainFCM(way, extras)
+        case (.plain, .fcm): platform == .ios && type == .background ? plainFCMSilent : plainFCM
         default: "{\(plainFacts),\(plainTimes),\"title\":\"<title>\",\"body\":\"<body>\",\"text\":\"<text>\"}"
         }
     }
@@ -94,29 +85,22 @@ public enum BuiltInPayloads {
     private static let callFlags = #""has_video":<video>,"isVideo":<video>"#
     private static let callFlagsAsText = #""has_video":"<video>","isVideo":"<video>""#
 
-    private static func plainFCM(_ way: AndroidV2Delivery, _ extras: PayloadExtras) -> String {
-        // Its app shows everything itself.
-        let android =
-            extras.androidV2
-            ? (way == .background ? way : .data).section(extras)
-            : "\"android\":{\(extras.constrained)\"priority\":\"<priority>\",\"ttl\":\"<ttl>s\"}"
-        return """
-            {"message":{
-              "token":"<token>",
-              "data":{
-                \(plainFacts),"title":"<title>","body":"<body>","text":"<text>",\(plainTimesAsText),
-                \(callNames),\(callFlagsAsText)
-              },
-              \(android),
-              "apns":{
-                "headers":{"apns-priority":"10","apns-push-type":"alert"},
-                "payload":{"aps":{
-                  "alert":{"title":"<title>","body":"<body>"},"sound":"<sound>","mutable-content":<mutable-content>
-                }}
-              }
+    private static let plainFCM = """
+        {"message":{
+          "token":"<token>",
+          "data":{
+            \(plainFacts),"title":"<title>","body":"<body>","text":"<text>",\(plainTimesAsText),
+            \(callNames),\(callFlagsAsText)
+          },
+          "android":{"priority":"<priority>","ttl":"<ttl>s"},
+          "apns":{
+            "headers":{"apns-priority":"10","apns-push-type":"alert"},
+            "payload":{"aps":{
+              "alert":{"title":"<title>","body":"<body>"},"sound":"<sound>","mutable-content":<mutable-content>
             }}
-            """
-    }
+          }
+        }}
+        """
 
     private static let plainFCMSilent = """
         {"message":{
@@ -129,69 +113,56 @@ public enum BuiltInPayloads {
         }}
         """
 
-    private static func mizutechAPNs(_ extras: PayloadExtras) -> String {
-        let mutable = extras.mutableContent == .messages ? ", \"mutable-content\": <mutable-content>" : ""
-        return """
-            {
-              "headers": {
-                "apns-priority": APRIORITY, "apns-expiration": TTLNUM,
-                "apns-push-type": "PUSHTYPE", "apns-topic": "PACKAGE.voip"
-              },
-              "aps": {
-                "alert": { "title": "TITLE", "body": "BODY" },
-                "content-available": 1, "sound": "SOUND", "badge": <badge-boolean>\(mutable)
-              },
-              "data": {
-                "ntype": TYPE, "nfromusername": "FROMUSERNAME", "nfrom": "FROM", "nmsg": "MSG",
-                "ncallid": "CALLID", "ntouser": "TOUSERNAME", "sent-at": <sent-at>, "expires-at": <expires-at>
-              }
-            }
-            """
-    }
-
-    private static func mizutechFCM(_ way: AndroidV2Delivery, _ extras: PayloadExtras) -> String {
-        let mutable = extras.mutableContent == .messages ? ", \"mutable-content\": <mutable-content>" : ""
-        let android = extras.androidV2 ? way.section(extras) : mizutechAndroid(extras)
-        return """
-            {
-              "message": {
-                "token": "TOKEN",
-                "notification": { "title": "TITLE", "body": "BODY" },
-                "data": {
-                  "ntype": "TYPE", "nfromusername": "FROMUSERNAME", "nfrom": "FROM", "nmsg": "MSG",
-                  "ncallid": "CALLID", "ntouser": "TOUSERNAME", "sent-at": "<sent-at>", "expires-at": "<expires-at>"
-                },
-                \(android),
-                "webpush": {
-                  "headers": { "ttl": "TTLNUM", "Urgency": "PRIORITY" },
-                  "fcm_options": { "link": "" }
-                },
-                "apns": {
-                  "headers": {
-                    "apns-priority": "APRIORITY", "apns-expiration": "<expires-at>", "apns-push-type": "PUSHTYPE"
-                  },
-                  "payload": {
-                    "aps": {
-                      "alert": { "title": "TITLE", "body": "BODY" }, "content-available": 1, "sound": "SOUND"\(mutable)
-                    }
-                  }
-                }
-              }
-            }
-            """
-    }
-
-    private static func mizutechAndroid(_ extras: PayloadExtras) -> String {
+    private static let mizutechAPNs = """
+        {
+          "headers": {
+            "apns-priority": APRIORITY, "apns-expiration": TTLNUM,
+            "apns-push-type": "PUSHTYPE", "apns-topic": "PACKAGE.voip"
+          },
+          "aps": {
+            "alert": { "title": "TITLE", "body": "BODY" },
+            "content-available": 1, "sound": "SOUND", "badge": <badge-boolean>
+          },
+          "data": {
+            "ntype": TYPE, "nfromusername": "FROMUSERNAME", "nfrom": "FROM", "nmsg": "MSG",
+            "ncallid": "CALLID", "ntouser": "TOUSERNAME", "sent-at": <sent-at>, "expires-at": <expires-at>
+          }
+        }
         """
+
+    private static let mizutechFCM = """
+        {
+          "message": {
+            "token": "TOKEN",
+            "notification": { "title": "TITLE", "body": "BODY" },
+            "data": {
+              "ntype": "TYPE", "nfromusername": "FROMUSERNAME", "nfrom": "FROM", "nmsg": "MSG",
+              "ncallid": "CALLID", "ntouser": "TOUSERNAME", "sent-at": "<sent-at>", "expires-at": "<expires-at>"
+            },
             "android": {
-              \(extras.constrained)"priority": "PRIORITY",
+              "priority": "PRIORITY",
               "ttl": "TTLNUMs",
               "notification": {
                 "notification_priority": "NPRIORITY", "sound": "SOUND", "visibility": "PUBLIC"
               }
+            },
+            "webpush": {
+              "headers": { "ttl": "TTLNUM", "Urgency": "PRIORITY" },
+              "fcm_options": { "link": "" }
+            },
+            "apns": {
+              "headers": {
+                "apns-priority": "APRIORITY", "apns-expiration": "<expires-at>", "apns-push-type": "PUSHTYPE"
+              },
+              "payload": {
+                "aps": {
+                  "alert": { "title": "TITLE", "body": "BODY" }, "content-available": 1, "sound": "SOUND"
+                }
+              }
             }
+          }
+        }
         """
-    }
 
     private static let flexisipVoIP = """
         {
@@ -249,32 +220,20 @@ public enum BuiltInPayloads {
         """
 
     /// `event` is ours: without it an Android app cannot tell a call from a message.
-    private static func flexisipFCM(_ way: AndroidV2Delivery, _ extras: PayloadExtras) -> String {
-        let android =
-            extras.androidV2
-            ? (way == .background ? way : .data).section(data: flexisipAndroidData, extras)
-            : """
+    private static let flexisipFCM = """
+        {
+          "message": {
+            "token": "<device-token>",
             "android": {
-              \(extras.constrained)"priority": "high",
+              "priority": "high",
               "ttl": "<ttl>s",
-              "data": \(flexisipAndroidData)
-            }
-            """
-        return """
-            {
-              "message": {
-                "token": "<device-token>",
-                \(android)
+              "data": {
+                "uuid": "<uid>", "from-uri": "<from-uri>", "form-uri": "<from-uri>", "display-name": "<from-name>",
+                "call-id": "<call-id>", "sip-from": "<from>", "loc-key": "", "loc-args": "<from>",
+                "send-time": "<date>", "custom-payload": "{}", "event": "<event>"
               }
             }
-            """
-    }
-
-    private static let flexisipAndroidData = """
-        {
-          "uuid": "<uid>", "from-uri": "<from-uri>", "form-uri": "<from-uri>", "display-name": "<from-name>",
-          "call-id": "<call-id>", "sip-from": "<from>", "loc-key": "", "loc-args": "<from>",
-          "send-time": "<date>", "custom-payload": "{}", "event": "<event>"
+          }
         }
         """
 }

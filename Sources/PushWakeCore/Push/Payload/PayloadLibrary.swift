@@ -16,30 +16,30 @@ public struct PayloadLibrary: Sendable {
     private var standard: [Provider: Payloads] = [:]
     private var ofApp: [Provider: [String: Payloads]] = [:]
 
-    /// Compiles one built-in family for all; `flexisipCompatible` adds Flexisip's misspelt `form-uri` to its FCM data.
+    /// Compiles one built-in family for all; `flexisipCompatible` adds Flexisip's misspelt `form-uri` to its FCM data,
+    /// and with `isDeclarative` Web Push tells the browser itself what to show (W3C Push API, "declarative push message").
     public init(
         _ family: BuiltInPayloads.Family = .plain, notifications rule: NotificationRule = .automatic,
-        flexisipCompatible: Bool = false, extras: PayloadExtras = PayloadExtras()
+        flexisipCompatible: Bool = false, isDeclarative: Bool = false
     ) throws(PayloadTemplateError) {
         try self.init(
             PayloadFamilies(.fixed(family)), notifications: rule, flexisipCompatible: flexisipCompatible,
-            extras: extras)
+            isDeclarative: isDeclarative)
     }
 
     /// Compiles built-in families for all, for providers and for apps.
     public init(
         _ families: PayloadFamilies, notifications rule: NotificationRule = .automatic,
-        flexisipCompatible: Bool = false, extras: PayloadExtras = PayloadExtras()
+        flexisipCompatible: Bool = false, isDeclarative: Bool = false
     ) throws(PayloadTemplateError) {
         self.rule = rule
-        let unwanted: Set<String> =
-            flexisipCompatible ? [] : ["message.android.data.form-uri", "message.android_v2.data.form-uri"]
+        let unwanted: Set<String> = flexisipCompatible ? [] : ["message.android.data.form-uri"]
         for provider in PayloadFamilies.providers {
-            standard[provider] = try Payloads(families.usual, provider, dropping: unwanted, extras)
+            standard[provider] = try Payloads(families.usual, provider, dropping: unwanted, isDeclarative)
         }
         for exception in families.exceptions {
             put(
-                try Payloads(exception.rule, exception.provider, dropping: unwanted, extras),
+                try Payloads(exception.rule, exception.provider, dropping: unwanted, isDeclarative),
                 for: exception.provider, app: exception.app)
         }
     }
@@ -54,14 +54,14 @@ public struct PayloadLibrary: Sendable {
             try payloads.replace(type, by: source)
             return put(payloads, for: provider, app: app)
         }
-        put(Payloads(own: try Variants(provider, dropping: []) { _, _, _ in source }), for: provider, app: app)
+        put(Payloads(own: try Variants(provider, dropping: []) { _, _ in source }), for: provider, app: app)
     }
 
     /// Replaces the payload of a provider by a built-in one.
     public mutating func use(
-        _ family: BuiltInPayloads.Family, for provider: Provider, extras: PayloadExtras = PayloadExtras()
+        _ family: BuiltInPayloads.Family, for provider: Provider
     ) throws(PayloadTemplateError) {
-        standard[provider] = try Payloads(.fixed(family), provider, dropping: [], extras)
+        standard[provider] = try Payloads(.fixed(family), provider, dropping: [], false)
     }
 
     private mutating func put(_ payloads: Payloads, for provider: Provider, app: String) {
@@ -85,13 +85,11 @@ public struct PayloadLibrary: Sendable {
         payloads(.apns, Self.key(app, of: .apns))?.variants(for: family).apns(type)
     }
 
-    /// The template for a push through Google. One that is not urgent may take another way with `android_v2`.
+    /// The template for a push through Google.
     public func fcm(
-        app: String, _ event: PushEvent, _ platform: FCMPlatform, for family: BuiltInPayloads.Family = .plain,
-        isUrgent: Bool = true
+        app: String, _ event: PushEvent, _ platform: FCMPlatform, for family: BuiltInPayloads.Family = .plain
     ) -> PayloadTemplate? {
-        payloads(.fcm, app)?.variants(for: family).fcm(
-            platform, event, keepsNotification: keepsNotification(event), isUrgent: isUrgent)
+        payloads(.fcm, app)?.variants(for: family).fcm(platform, event, keepsNotification: keepsNotification(event))
     }
 
     /// The template for an encrypted Web Push, which is the same for all families. Of what is to be read it may be one that
@@ -158,14 +156,14 @@ extension PayloadLibrary {
         init(own variants: Variants) { (source, byFamily) = (.own, [variants]) }
 
         init(
-            _ rule: PayloadRule, _ provider: Provider, dropping unwanted: Set<String>, _ extras: PayloadExtras
+            _ rule: PayloadRule, _ provider: Provider, dropping unwanted: Set<String>, _ isDeclarative: Bool
         ) throws(PayloadTemplateError) {
             source = .builtIn(rule)
             byFamily = []
             for family in rule.families {
                 byFamily.append(
-                    try Variants(provider, dropping: unwanted, extras) { type, platform, way in
-                        Array(BuiltInPayloads.source(family, provider, type, platform, way, extras).utf8)
+                    try Variants(provider, dropping: unwanted, isDeclarative) { type, platform in
+                        Array(BuiltInPayloads.source(family, provider, type, platform).utf8)
                     })
             }
         }
@@ -197,13 +195,12 @@ extension PayloadLibrary {
         private static let shownBehindFCM = Set(shown.map { "message.apns.payload.\($0)" })
         private static let notification: Set<String> = ["message.notification", "message.android.notification"]
 
-        /// Places of FCM's templates behind the two for each platform.
+        /// Place of FCM's template behind the two for each platform.
         private static let silent = FCMPlatform.allCases.count * 2
-        private static let unhurried = silent + 1
 
         init(
-            _ provider: Provider, dropping unwanted: Set<String>, _ extras: PayloadExtras = PayloadExtras(),
-            source: (APNsPushType, FCMPlatform, AndroidV2Delivery) -> [UInt8]
+            _ provider: Provider, dropping unwanted: Set<String>, _ isDeclarative: Bool = false,
+            source: (APNsPushType, FCMPlatform) -> [UInt8]
         ) throws(PayloadTemplateError) {
             var templates: [PayloadTemplate] = []
             switch provider {
@@ -211,31 +208,26 @@ extension PayloadLibrary {
                 for type in APNsPushType.allCases {
                     // Mizutech's `headers` are fields that PushWake sets itself, and a silent push with an alert
                     // is an error.
-                    let text = source(type, .ios, .data)
-                    let silent = type == .background && text == source(.alert, .ios, .data)
+                    let text = source(type, .ios)
+                    let silent = type == .background && text == source(.alert, .ios)
                     let sections = unwanted.union(["headers"]).union(silent ? Self.shown : [])
                     templates.append(try PayloadTemplate(json: text, rules: PayloadRules(dropped: sections)))
                 }
             case .fcm:
                 for platform in FCMPlatform.allCases {
-                    for way in [AndroidV2Delivery.notification, .data] {
-                        let sections = way == .data ? Self.notification : []
+                    for sections in [[], Self.notification] {
                         let foreign = platform.foreignSections.union(unwanted).union(sections)
                         templates.append(
-                            try PayloadTemplate(json: source(.alert, platform, way), rules: .fcm(dropping: foreign)))
+                            try PayloadTemplate(json: source(.alert, platform), rules: .fcm(dropping: foreign)))
                     }
                 }
                 let sections = FCMPlatform.ios.foreignSections.union(Self.notification).union(Self.shownBehindFCM)
                 templates.append(
-                    try PayloadTemplate(json: source(.background, .ios, .data), rules: .fcm(dropping: sections)))
-                guard extras.androidV2 else { break }
-                let foreign = FCMPlatform.android.foreignSections.union(unwanted).union(Self.notification)
-                templates.append(
-                    try PayloadTemplate(json: source(.alert, .android, .background), rules: .fcm(dropping: foreign)))
+                    try PayloadTemplate(json: source(.background, .ios), rules: .fcm(dropping: sections)))
             default:
                 templates.append(
-                    try PayloadTemplate(json: source(.alert, .android, .data), rules: PayloadRules(dropped: unwanted)))
-                if provider == .webpush, extras.isDeclarative {
+                    try PayloadTemplate(json: source(.alert, .android), rules: PayloadRules(dropped: unwanted)))
+                if provider == .webpush, isDeclarative {
                     templates.append(try PayloadTemplate(json: BuiltInPayloads.declarative.utf8))
                 }
             }
@@ -258,12 +250,9 @@ extension PayloadLibrary {
 
         func apns(_ type: APNsPushType) -> PayloadTemplate? { template(Int(type.rawValue)) }
 
-        func fcm(
-            _ platform: FCMPlatform, _ event: PushEvent, keepsNotification: Bool, isUrgent: Bool
-        ) -> PayloadTemplate? {
+        func fcm(_ platform: FCMPlatform, _ event: PushEvent, keepsNotification: Bool) -> PayloadTemplate? {
             // An iPhone is asked to register again without a word to its user.
             if platform == .ios, event == .refresh { return template(Self.silent) }
-            if platform == .android, !isUrgent, let unhurried = template(Self.unhurried) { return unhurried }
             return template(Int(platform.rawValue) * 2 + (keepsNotification ? 0 : 1))
         }
 

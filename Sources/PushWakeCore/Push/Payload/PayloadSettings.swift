@@ -18,8 +18,6 @@ public final class PayloadSettings: Equatable, Sendable {
     public let usesSandbox: Bool
     /// News of a mailbox wakes a phone at once, as a message does.
     public let isVoicemailUrgent: Bool
-    /// Which alerts an extension of the app's may change.
-    public let mutableContent: PayloadExtras.MutableContent
     /// URL that a browser opens when somebody taps on a notification; empty for none.
     public let navigate: String
 
@@ -29,7 +27,7 @@ public final class PayloadSettings: Equatable, Sendable {
     public init(
         callSound: String = usualSound, messageSound: String = usualSound, otherSound: String = usualSound,
         badge: UInt8 = 1, showsCaller: Bool = true, usesSandbox: Bool = false, isVoicemailUrgent: Bool = false,
-        mutableContent: PayloadExtras.MutableContent = .automatic, navigate: String = ""
+        navigate: String = ""
     ) {
         self.callSound = callSound
         self.messageSound = messageSound
@@ -38,7 +36,6 @@ public final class PayloadSettings: Equatable, Sendable {
         self.showsCaller = showsCaller
         self.usesSandbox = usesSandbox
         self.isVoicemailUrgent = isVoicemailUrgent
-        self.mutableContent = mutableContent
         self.navigate = navigate
     }
 
@@ -56,7 +53,7 @@ public final class PayloadSettings: Equatable, Sendable {
             || (a.callSound, a.messageSound, a.otherSound, a.navigate)
                 == (b.callSound, b.messageSound, b.otherSound, b.navigate)
                 && (a.badge, a.showsCaller, a.usesSandbox) == (b.badge, b.showsCaller, b.usesSandbox)
-                && (a.isVoicemailUrgent, a.mutableContent) == (b.isVoicemailUrgent, b.mutableContent)
+                && a.isVoicemailUrgent == b.isVoicemailUrgent
     }
 }
 
@@ -67,8 +64,7 @@ extension PayloadSettings {
             callSound: settings.text(.soundCall), messageSound: settings.text(.soundChat),
             otherSound: settings.text(.soundOther), badge: settings.flag(.badge) ? 1 : 0,
             showsCaller: settings.flag(.showCaller), usesSandbox: settings.text(.apnsEnvironment) == "sandbox",
-            isVoicemailUrgent: settings.flag(.voicemailUrgent),
-            mutableContent: PayloadExtras(settings).mutableContent, navigate: settings.text(.webPushNavigate))
+            isVoicemailUrgent: settings.flag(.voicemailUrgent), navigate: settings.text(.webPushNavigate))
     }
 }
 

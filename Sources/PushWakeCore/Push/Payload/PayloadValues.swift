@@ -128,17 +128,12 @@ struct PayloadContext: Sendable {
     /// An extension of the app's may change what is shown. That of Linphone suppresses what it finds no message for
     /// (linphone-iphone, `NotificationService.swift`).
     private func isMutable(_ push: Push) -> Bool {
-        switch (settings.mutableContent, push.content.event) {
-        case (.automatic, .chat), (.automatic, .groupChat), (.messages, .chat), (.messages, .groupChat),
-            (.messages, .missed):
-            true
-        case (.automatic, _), (.messages, _), (.never, _): false
-        }
+        push.content.event == .chat || push.content.event == .groupChat
     }
 
     /// Linphone's extension knows this notice by its string, and the app has no words for it without the extension.
     private func isKnownNotice(_ push: Push) -> Bool {
-        settings.mutableContent == .automatic && push.content.event == .voicemail
+        push.content.event == .voicemail
             && push.binding.attributes[.waitingText].map { $0 == PayloadWording.waitingKey } ?? true
     }
 

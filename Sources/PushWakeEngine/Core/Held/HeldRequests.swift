@@ -23,8 +23,8 @@ final class HeldRequests {
     /// Requests that were over and had to make room.
     private(set) var forgottenEarly = 0
 
-    /// Remembers so many.
-    init(most: Int = 100_000) { self.most = max(most, 1) }
+    /// Remembers so many, about 1.2 kB each.
+    init(most: Int) { self.most = max(most, 1) }
 
     /// Whether another may be held.
     var hasRoom: Bool { live < most }

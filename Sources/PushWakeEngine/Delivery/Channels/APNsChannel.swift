@@ -177,6 +177,9 @@ struct APNsCertifiedChannels {
 }
 
 extension ChannelBuilder {
+    /// Each takes a thousand pushes at a time, as a rule.
+    private static let appleConnections = 1
+
     /// Nil when it is not set up. What cannot be used is missing, or stays as it was before; `problems` says why.
     ///
     /// With `keepsUnchanged` the channels of files that have not changed go on as they are.
@@ -211,7 +214,7 @@ extension ChannelBuilder {
         let label = "apns \(environment.name)"
         return APNsChannel(
             label: label,
-            pool: pool(origin, label, connections: settings.integer(.apnsConnections)) { $0.needsHTTP2 = true },
+            pool: pool(origin, label, connections: connections ?? Self.appleConnections) { $0.needsHTTP2 = true },
             credential: APNsCredential(keyID: APNsKeyFile.keyID(settings), teamID: settings.text(.apnsTeamID)),
             builder: APNsRequestBuilder(payloads: payloads, settings: apnsSettings, authority: origin.authority),
             maxFail: Int(settings.integer(.maxFail)), loop: loop, log: log, sign: { try? signer.sign($0) })
@@ -293,7 +296,7 @@ extension ChannelBuilder {
         return APNsChannel(
             label: label,
             pool: pool(
-                origin, label, connections: settings.integer(.apnsConnections), tls: tls, certificate: file.path
+                origin, label, connections: connections ?? Self.appleConnections, tls: tls, certificate: file.path
             ) { $0.needsHTTP2 = true },
             credential: nil,
             builder: APNsRequestBuilder(payloads: payloads, settings: apnsSettings, authority: origin.authority),

@@ -254,7 +254,7 @@ extension ChannelBuilder {
         let label = "fcm \(account.project)"
         return FCMChannel(
             account: account,
-            pool: pool(origin, label, connections: settings.integer(.fcmConnections)) {
+            pool: pool(origin, label, connections: connections ?? 4) {
                 // Google answers more streams, and any PING, with GOAWAY.
                 $0.maxStreams = 100
                 $0.pingAfter = nil

@@ -130,14 +130,15 @@ extension ChannelBuilder {
         return WebPushChannels(sender, loop: loop) { origin, sender in webPush(to: origin, sender, resolver, lines) }
     }
 
-    /// The channel to one service. What its name resolves to is checked too: a public name may lead inside.
+    /// The channel to one service. What its name resolves to is checked too, unless the operator names it: a public name
+    /// may lead inside.
     func webPush(
         to origin: HTTPOrigin, _ sender: WebPushSender, _ resolver: Resolver? = nil, _ lines: LimitedLines? = nil
     ) -> WebPushChannel {
         let label = "webpush \(origin.authority)"
         // Phones name these services: no one of them may take the memory of all.
         let pool = pool(origin, label, connections: 1, share: 16, tellsTime: false, resolver: resolver, lines: lines) {
-            $0.refusesLocalAddresses = !sender.settings.allowsPrivateAddresses
+            $0.refusesLocalAddresses = !sender.settings.names(host: origin.host)
             $0.closeAfter = 60_000
         }
         return WebPushChannel(

@@ -63,7 +63,7 @@ struct WebhookRoute {
 extension ChannelBuilder {
     /// Nil when it is not set up, or when something about it never made sense; `problems` says what.
     func openWebhook(replacing old: WebhookRoute?, _ problems: inout [String]) -> WebhookRoute? {
-        do throws(SettingError) {
+        do throws(WebhookSetup.Problem) {
             let route = try WebhookSetup.load(settings).map { WebhookRoute(webhook($0), $0.providers) }
             old?.channel.retire()
             return route
@@ -74,14 +74,10 @@ extension ChannelBuilder {
         }
     }
 
-    /// What the name in the URL resolves to is checked too: a public name may lead inside.
+    /// Its host is written out by the operator, so it may be a local one.
     func webhook(_ setup: WebhookSetup) -> WebhookChannel {
         let label = "webhook \(setup.request.origin.authority)"
-        let pool = pool(
-            setup.request.origin, label, connections: settings.integer(.webhookConnections), tellsTime: false
-        ) {
-            $0.refusesLocalAddresses = !setup.allowsLocal
-        }
+        let pool = pool(setup.request.origin, label, connections: 4, tellsTime: false)
         return WebhookChannel(setup, pool: pool, label: label, maxFail: Int(settings.integer(.maxFail)), loop: loop)
     }
 }

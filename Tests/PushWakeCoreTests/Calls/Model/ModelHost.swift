@@ -236,9 +236,7 @@ struct ModelHost {
                     (300..<400).contains(status) || status >= 600
                     || status == 486 && (hasRung || devices[index].wasAccepted)
                 hasForwarded = hasForwarded || host == .dialplan && isFromPhone && (300..<400).contains(status)
-                if !isFromPhone || hasRung && [408, 480].contains(status) {
-                    declinePause = .some(policy.noAnswerWaits)
-                } else if isNo {
+                if !isFromPhone || isNo || hasRung && [408, 480].contains(status) {
                     declinePause = .some(policy.declineWaits)
                 }
                 if hasForwarded { declinePause = .some(nil) }
@@ -505,7 +503,9 @@ struct ModelHost {
     }
 
     private func expectedNotices(of device: Device, after end: CallEnd) -> Int {
-        guard isCall, policy.pushesEnd, device.canBePushed, !device.hasAnswered, !device.hasDeclined else { return 0 }
+        guard isCall, policy.cancelRule != .never, device.canBePushed, !device.hasAnswered, !device.hasDeclined else {
+            return 0
+        }
         if device.knewEnd { return 0 }
         if end == .cancelled, policy.cancelRule == .always { return 1 }
         guard device.wasAccepted else { return 0 }

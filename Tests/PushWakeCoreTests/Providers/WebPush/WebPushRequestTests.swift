@@ -7,14 +7,14 @@ import Testing
     private func build(
         _ url: String = "https://updates.push.services.mozilla.com/wpush/v2/gAAA?x=1", event: PushEvent = .call,
         attributes: [String: String] = [:], settings: WebPushSettings = WebPushSettings(),
-        authorization: String = "vapid t=a, k=b", extras: PayloadExtras = PayloadExtras(), title: String = ""
+        authorization: String = "vapid t=a, k=b", isDeclarative: Bool = false, title: String = ""
     ) throws -> (origin: HTTPOrigin, request: HTTPRequest) {
         var binding = Binding(provider: .webpush, token: url, dialect: .rfc8599)
         for (name, value) in attributes { binding.attributes[name] = value }
         var content = Samples.content(event)
         content.title = title
         return try WebPushRequest.build(
-            binding, content, payloads: PayloadLibrary(extras: extras), settings: settings,
+            binding, content, payloads: PayloadLibrary(isDeclarative: isDeclarative), settings: settings,
             authorization: Array(authorization.utf8), crypto: RFC8291Crypto(), now: 1_700_000_000)
     }
 
@@ -46,7 +46,7 @@ import Testing
         let request = try build(
             event: event, attributes: Self.keys,
             settings: WebPushSettings(payload: PayloadSettings(navigate: "https://phone.example.com/")),
-            extras: PayloadExtras(isDeclarative: true), title: title
+            isDeclarative: true, title: title
         ).request
         #expect(request["content-encoding"] == "aes128gcm")
         return (request["content-type"], JSON.parse(Array(request.body[86..<(request.body.count - 17)])))
@@ -127,12 +127,14 @@ import Testing
         #expect("https://\(try build(url).origin.host)\(try build(url).request[":path"] ?? "")" == url)
     }
 
-    @Test func `takes any public host, or private ones, when told to`() throws {
-        let any = WebPushSettings(hosts: ["*"])
+    @Test func `takes any public host, or a private one that is written out, when told to`() throws {
+        let any = WebPushSettings(hosts: ["*", "*.local"])
         #expect(try build("https://ntfy.sh/up1", settings: any).origin.host == "ntfy.sh")
-        #expect(throws: PushFailure.forbiddenURL) { try build("https://192.168.1.5/up1", settings: any) }
-        let own = WebPushSettings(hosts: ["192.168.1.5"], allowsPrivateAddresses: true)
-        #expect(try build("https://192.168.1.5/up1", settings: own).request[":path"] == "/up1")
+        for host in ["192.168.1.5", "push.local"] {
+            #expect(throws: PushFailure.forbiddenURL) { try build("https://\(host)/up1", settings: any) }
+            let own = WebPushSettings(hosts: ["*", host])
+            #expect(try build("https://\(host)/up1", settings: own).request[":path"] == "/up1")
+        }
     }
 }
 

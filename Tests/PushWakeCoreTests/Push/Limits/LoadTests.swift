@@ -28,8 +28,7 @@ import Testing
 
     @Test(arguments: [
         ("load_call", [PushEvent.call]), ("load_cancel", [.cancel, .answeredElsewhere]),
-        ("load_chat", [.chat, .groupChat, .custom, .voicemail, .refer]), ("load_missed", [.missed]),
-        ("load_refresh", [.refresh]),
+        ("load_chat", [.chat, .groupChat, .custom, .voicemail, .refer, .missed, .refresh]),
     ])
     func `is set for each kind of event`(name: String, events: [PushEvent]) throws {
         for policy in LoadPolicy.allCases {
