@@ -45,6 +45,11 @@ public enum FileContent {
         bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     }
 
+    /// Whether text begins with the mark of UTF-16, which some editors of Windows write.
+    public static func isUTF16(_ bytes: [UInt8]) -> Bool {
+        bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
+    }
+
     /// The first line of a file, without what editors add: a byte order mark, and a line end of any system.
     public static func firstLine(of bytes: [UInt8]) -> [UInt8] {
         Array(withoutMark(bytes).prefix { $0 != 0x0A && $0 != 0x0D })

@@ -227,6 +227,11 @@ extension Settings {
     public mutating func read(file text: String) -> [FileProblem] {
         // Some editors begin a file with a byte order mark, which nobody sees.
         let text = text.drop { $0 == "\u{FEFF}" }
+        // Its bytes, taken for UTF-8, have a zero beside each letter.
+        if text.utf8.prefix(64).contains(0) {
+            let message = "it is UTF-16, as Windows writes it; save it as UTF-8"
+            return [FileProblem(line: 1, error: SettingError(setting: "the file", message: message))]
+        }
         if text.hasPrefix("-----BEGIN ") {
             let message = "this is a key or a certificate, not a settings file; name it in one, such as apns_key = FILE"
             return [FileProblem(line: 1, error: SettingError(setting: "the file", message: message))]

@@ -118,16 +118,24 @@ private func p256Key(_ path: String, remedy: String) throws(KeyFileError) -> Sig
 /// Reads what key files hold; `remedy` ends the message when one cannot be read.
 enum KeyFile {
     static func contents(_ path: String, remedy: String) throws(KeyFileError) -> [UInt8] {
+        let bytes: [UInt8]
         do throws(SystemError) {
-            return try FileContent.read(path)
+            bytes = try FileContent.read(path)
         } catch {
             throw KeyFileError(message: "cannot \(error); \(remedy)")
         }
+        guard !FileContent.isUTF16(bytes) else {
+            throw KeyFileError(message: "\(path) is UTF-16, as Windows writes it; save it as UTF-8")
+        }
+        return bytes
     }
 
     /// What stands where a private key should, for text that is none; nil for one that is there and does not fit.
     static func mistake(in bytes: [UInt8]) -> String? {
         guard (try? PrivateKey(pem: bytes)) == nil else { return nil }
+        if bytes.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
+            return "it is JSON, as the keys of fcm_key and harmonyos_key are"
+        }
         switch PrivateKeyText(bytes) {
         case .empty: return "it is empty"
         case .notPEM: return "no line begins with -----BEGIN"
@@ -146,6 +154,10 @@ enum KeyFile {
         do throws(JSONParser.Failure) {
             return try JSONParser.parse(bytes)
         } catch {
+            guard !bytes.starts(with: Array("-----BEGIN ".utf8)) else {
+                throw KeyFileError(
+                    message: "\(path) is not JSON but PEM, as the keys of apns_key and vapid_key are; \(remedy)")
+            }
             throw KeyFileError(message: "\(path) is not JSON (line \(error.line), column \(error.column)); \(remedy)")
         }
     }

@@ -67,6 +67,46 @@ extension SettingsInspection {
 }
 
 extension SettingsInspection {
+    /// Each of Apple's environments refuses the tokens of the other one.
+    mutating func inspectAppleURLs() {
+        if settings.text(.apnsURL).contains(".sandbox.") || settings.text(.apnsURL).contains(".development.") {
+            add(
+                .warning, .apnsURL,
+                "is Apple's sandbox, which refuses the tokens of apps from the store (BadDeviceToken); leave it out, and set apns_environment = sandbox for phones that do not say what theirs is"
+            )
+        }
+        if settings.text(.apnsSandboxURL).contains("//api.push.apple.com") {
+            add(
+                .warning, .apnsSandboxURL,
+                "is Apple's production service, which refuses the tokens of debug builds (BadDeviceToken); leave it out"
+            )
+        }
+    }
+
+    /// Values that may be meant, and seldom are.
+    mutating func inspectDoubtfulValues() {
+        let wait = settings.integer(.wakeTimeout)
+        if wait < Self.shortestWake {
+            add(
+                .warning, .wakeTimeout,
+                "\(wait) s are over before most phones have started their app; write 20 or more")
+        }
+        if settings.integer(.bindingsPerUser) == 1 {
+            add(
+                .warning, .bindingsPerUser,
+                "1 leaves one phone a user, and of an iPhone with a token for calls and one for messages only one of them; write 4 or more"
+            )
+        }
+        if !WakingMethods(settings).contains("INVITE") {
+            add(.warning, .wakeRequests, "calls wake no phone; add INVITE")
+        }
+    }
+
+    /// Seconds that a sleeping phone needs from the push to its REGISTER, on a good network.
+    private static var shortestWake: Int64 { 5 }
+}
+
+extension SettingsInspection {
     mutating func inspectUpstream() {
         for entry in UpstreamServers.mistakes(in: settings.text(.upperServers)) {
             add(

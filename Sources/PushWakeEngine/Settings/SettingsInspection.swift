@@ -58,6 +58,7 @@ public struct SettingsInspection {
         if depth >= .surroundings {
             inspection.inspectSurroundings()
             inspection.inspectServices()
+            inspection.inspectDoubtfulValues()
         }
         let pasted = PastedSecrets(settings)
         return inspection.findings.sorted { $0.level < $1.level }.map {
@@ -87,6 +88,7 @@ public struct SettingsInspection {
             )
         }
         let path = settings.text(.apnsKey)
+        inspectAppleURLs()
         inspectTopic(isSet: !path.isEmpty || !settings.text(.apnsCert).isEmpty, hasKey: !path.isEmpty)
         guard !path.isEmpty else {
             if settings.isChanged(.apnsKeyID) || settings.isChanged(.apnsTeamID) {
@@ -141,7 +143,9 @@ public struct SettingsInspection {
 
     /// What Mizutech's server has of topics is for a certificate of one app.
     private mutating func inspectTopic(isSet: Bool, hasKey: Bool) {
-        switch APNsTopic(setting: settings.text(.apnsTopic)) {
+        let topic = APNsTopic(setting: settings.text(.apnsTopic))
+        if let mistake = topic.mistake { add(.warning, .apnsTopic, mistake) }
+        switch topic {
         case .omitted where hasKey:
             add(
                 .warning, .apnsTopic,
@@ -222,6 +226,12 @@ public struct SettingsInspection {
                 add(.error, .vapidKey, "webpush_navigate is set but no key; set vapid_key to a P-256 key")
             }
             return
+        }
+        if !APNsKeyFile.keyID(inNameOf: path).isEmpty {
+            add(
+                .warning, .vapidKey,
+                "\(path) is named as Apple names its keys; set apns_key to that, and make one for Web Push (docs/webpush.md)"
+            )
         }
         if VAPIDSubject(subject) == nil {
             let shown = subject.isEmpty ? "is empty" : "\"\(subject.prefix(80))\" is not a contact on the Internet"

@@ -113,6 +113,16 @@ import Testing
         #expect(settings.integer(.wakeTimeout) == 20)
     }
 
+    @Test(arguments: [true, false])
+    func `say of a file in UTF-16 that it is one, in one line`(hasMark: Bool) {
+        let text = (hasMark ? "\u{FFFD}\u{FFFD}" : "") + "wake_timeout = 20\npersist = 7\n".map { "\($0)\0" }.joined()
+        var settings = Settings()
+        let problems = settings.read(file: text)
+        #expect(problems.map(\.line) == [1])
+        #expect(problems.first?.error.message == "it is UTF-16, as Windows writes it; save it as UTF-8")
+        #expect(settings == Settings())
+    }
+
     @Test func `report the line of what is wrong in a file and keep the rest`() {
         var settings = Settings()
         let problems = settings.read(file: "wake_timeout = 20\nnonsense\nstore = oracle\n[other]\npersist = 7\n")

@@ -58,6 +58,37 @@ import Testing
         #expect(finding?.message.contains(remedy) == true, "\(finding?.message ?? "")")
     }
 
+    @Test(arguments: [
+        ("apns_url", "https://api.sandbox.push.apple.com", "apns_environment = sandbox"),
+        ("apns_url", "https://api.development.push.apple.com:2197", "apns_environment = sandbox"),
+        ("apns_sandbox_url", "https://api.push.apple.com", "leave it out"),
+        ("apns_topic", "com.example.phone.voip", "leave apns_topic empty"),
+        ("apns_topic", "DEF123GHIJ.com.example.phone", "write com.example.phone, or leave apns_topic empty"),
+        ("wake_requests", "MESSAGE, REFER", "add INVITE"), ("wake_requests", "", "add INVITE"),
+        ("wake_timeout", "4", "write 20 or more"), ("bindings_per_user", "1", "write 4 or more"),
+    ])
+    func `doubts what is seldom meant`(setting: String, value: String, remedy: String) throws {
+        let finding = try inspect([(setting, value)], depth: .surroundings).first { $0.setting == setting }
+        #expect(finding?.level == .warning)
+        #expect(finding?.message.contains(remedy) == true, "\(finding?.message ?? "")")
+    }
+
+    @Test(arguments: ["webhook_providers", "webhook_answers"])
+    func `wants the URL of a webhook that somebody has described`(setting: String) throws {
+        let value = setting == "webhook_answers" ? "404=token-gone" : "huawei"
+        let findings = try inspect([(setting, value)])
+        #expect(findings.map(\.setting) == ["webhook_url"] && findings.map(\.level) == [.error])
+    }
+
+    @Test(arguments: [
+        ("wake_timeout", "5"), ("bindings_per_user", "2"), ("wake_requests", "INVITE"),
+        ("apns_url", "https://api.push.apple.com:2197"), ("apns_url", "https://127.0.0.1:4443"),
+        ("apns_topic", "com.example.phone"), ("apns_topic", "EXAMPLE.com"),
+    ])
+    func `does not doubt what may well be meant`(setting: String, value: String) throws {
+        #expect(try !inspect([(setting, value)], depth: .surroundings).contains { $0.setting == setting })
+    }
+
     @Test func `takes what is right`() throws {
         let values = [
             ("fastagi_listen", "[::1]:4573"), ("fastagi_allow", "10.0.0.0/8, ::1/128"),
@@ -84,10 +115,12 @@ import Testing
         #expect(findings.first?.message.contains("\(directory)/apsn.json is for no provider") == true)
     }
 
-    private func inspect(_ values: [(String, String)]) throws -> [SettingsInspection.Finding] {
+    private func inspect(
+        _ values: [(String, String)], depth: SettingsInspection.Depth = .keys
+    ) throws -> [SettingsInspection.Finding] {
         var settings = Settings()
         for (name, value) in values { try settings.set(name, to: value) }
-        return SettingsInspection.inspect(settings)
+        return SettingsInspection.inspect(settings, depth: depth)
     }
 
     private func directory(_ names: [String]) throws -> String {

@@ -97,6 +97,7 @@ private func settings(_ values: [(String, String)]) throws -> Settings {
         ("apns_key", "-----BEGIN CERTIFICATE-----\nAAAA\n", "it is a CERTIFICATE; give the .p8 file"),
         ("vapid_key", "-----BEGIN PUBLIC KEY-----\nAAAA\n", "it is a PUBLIC KEY; make one with: openssl"),
         ("vapid_key", "-----BEGIN EC PRIVATE KEY-----\nAAAA\n", "it is cut or damaged; make one with: openssl"),
+        ("apns_key", "\n{\"type\": \"service_account\"}", "it is JSON, as the keys of fcm_key"),
         // Phones have subscribed with this key: another in its place would lose them.
         ("vapid_key", "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n", "has a password, which nothing here can enter"),
     ])
@@ -110,6 +111,30 @@ private func settings(_ values: [(String, String)]) throws -> Settings {
         let said = findings.first?.message ?? ""
         #expect(said.contains(path) && said.contains(message.prefix { $0 != ";" }), "\(said)")
         #expect(said.contains(message.split(separator: "; ").last ?? ""), "\(said)")
+    }
+
+    @Test(arguments: [("apns_key", true), ("fcm_key", true), ("vapid_key", false), ("harmonyos_key", false)])
+    func `are UTF-16, which is named`(setting: String, isLittle: Bool) throws {
+        let text = "-----BEGIN PRIVATE KEY-----\n".utf16.flatMap { unit -> [UInt8] in
+            let (low, high) = (UInt8(unit & 0xFF), UInt8(unit >> 8))
+            return isLittle ? [low, high] : [high, low]
+        }
+        let path = "\(place.path)/wide"
+        let file = try #require(fopen(path, "w"))
+        let bytes: [UInt8] = (isLittle ? [0xFF, 0xFE] : [0xFE, 0xFF]) + text
+        #expect(fwrite(bytes, 1, bytes.count, file) == bytes.count)
+        fclose(file)
+        let findings = SettingsInspection.inspect(try settings([(setting, path)])).filter { $0.setting == setting }
+        #expect(findings.map(\.message) == ["\(path) is UTF-16, as Windows writes it; save it as UTF-8"])
+    }
+
+    @Test func `of two keys that are swapped say whose key it is`() throws {
+        let apple = try place.write("AuthKey_ABC123DEFG.p8", "-----BEGIN PRIVATE KEY-----\n")
+        let google = SettingsInspection.inspect(try settings([("fcm_key", apple)]))
+        #expect(google.contains { $0.setting == "fcm_key" && $0.message.contains("PEM, as the keys of apns_key") })
+        let web = SettingsInspection.inspect(
+            try settings([("vapid_key", apple), ("vapid_subject", "mailto:a@example.com")]))
+        #expect(web.contains { $0.setting == "vapid_key" && $0.message.contains("set apns_key to that") })
     }
 
     @Test(arguments: [

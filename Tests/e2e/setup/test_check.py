@@ -59,6 +59,14 @@ MISTAKES = {
     "an operator who is nobody": ({"http_listen": "8088", "http_users": "@here@/users", "http_operators": "bob", "http_realm": "sip.example.com"},
                                   "http_operators", "http_users has no bob"),
     "a directory that everybody may write to": ({"apns_key": "@here@/shared/AuthKey_@key_id@.p8"}, "apns_key", "everybody can replace files in"),
+    "a sandbox": ({"apns_url": "https://api.sandbox.push.apple.com"}, "apns_url", "BadDeviceToken"),
+    "a team": ({"apns_topic": "DEF123GHIJ.com.example.phone"}, "apns_topic", "write com.example.phone, or leave apns_topic empty"),
+    "a topic of calls alone": ({"apns_topic": "com.example.phone.voip"}, "apns_topic", "leave apns_topic empty"),
+    "no calls": ({"wake_requests": "MESSAGE"}, "wake_requests", "add INVITE"),
+    "a short wait": ({"wake_timeout": 3}, "wake_timeout", "write 20 or more"),
+    "one phone": ({"bindings_per_user": 1}, "bindings_per_user", "write 4 or more"),
+    "a key of another service": ({"fcm_key": "@here@/open/AuthKey_@key_id@.p8"}, "fcm_key", "is not JSON but PEM, as the keys of apns_key"),
+    "the other key": ({"apns_key": "@fcm_key@"}, "apns_key", "it is JSON, as the keys of fcm_key"),
     "keyword": ({"template_dir": "@here@/templates"}, "template_dir", "fcm.json:1:51: <from-usr> is not a keyword and goes out as it stands; did you mean <from-user>?"),
 }  # fmt: skip
 
@@ -101,6 +109,13 @@ def settings(tmp_path, simulator):
 
     yield write
     listener.close()
+
+
+def test_a_file_in_utf_16_is_named_in_one_line(settings):
+    path = settings({})
+    path.write_text(path.read_text(), encoding="utf-16")
+    said = [line for line in check(path).stdout.splitlines() if "error" in line]
+    assert said == [f"{path}:1: error: the file: it is UTF-16, as Windows writes it; save it as UTF-8"]
 
 
 def check(path, *arguments):

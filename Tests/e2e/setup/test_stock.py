@@ -116,7 +116,7 @@ def stock(request, simulator, proxy, tmp_path_factory):
         text = text.replace("/etc/kamailio/tls.cfg", str(directory / "tls.cfg"))
     users = [f"{number}:{name}:{DOMAIN}:secret:x:x" for number, name in enumerate(("alice", "asleep", "lost", "impatient", "both"), 1)]
     arguments = [word for define in [*defines, f"DBURL=\"text://{tables(directory / 'tables', users)}\""] for word in ("-A", define)]
-    kamailio = Kamailio(directory, simulator, config=text, wake_timeout=3, arguments=arguments)
+    kamailio = Kamailio(directory, simulator, config=text, wake_timeout=5, arguments=arguments)
     kamailio.as_printed()
     if "WITH_TLS" in defines:
         kamailio.arguments += ["-l", f"tls:127.0.0.1:{kamailio.tls_port}"]

@@ -26,6 +26,22 @@ public enum APNsTopic: Equatable, Sendable {
         if case .fixed(let topic) = self { HeaderText.isFieldValue(topic) } else { true }
     }
 
+    /// What Apple would refuse pushes for, and what to write; nil when nothing is known to be wrong.
+    public var mistake: String? {
+        guard case .fixed(let topic) = self else { return nil }
+        let bundle = Self.bundle(of: topic)
+        guard bundle.endIndex == topic.endIndex else {
+            return
+                "\"\(topic.prefix(80))\" would be the topic of messages too, and Apple refuses them (DeviceTokenNotForTopic); leave apns_topic empty: calls to a PushKit token get .voip by themselves"
+        }
+        let parts = topic.split(separator: ".", maxSplits: 1)
+        guard parts.count == 2, parts[0].utf8.count == 10,
+            parts[0].utf8.allSatisfy({ $0 >= 0x41 && $0 <= 0x5A || $0 >= 0x30 && $0 <= 0x39 })
+        else { return nil }
+        return
+            "\"\(parts[0])\" is a team id, which is not a part of a topic; write \(parts[1].prefix(80)), or leave apns_topic empty"
+    }
+
     /// The topic for one push; nil for none.
     func value(for app: String, _ type: APNsPushType) -> String? {
         switch self {
