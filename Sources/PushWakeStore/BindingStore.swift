@@ -22,9 +22,9 @@ public protocol BindingStore: AnyObject {
     /// Nil for a REGISTER that was overtaken.
     func keep(_ bindings: [Binding], now: Int64) throws(StoreError) -> KeptRegistration?
 
-    /// Other users who may have the token of a binding, a few at most; each is to be looked at. Slow where the store was not
-    /// told that it will be asked. A store that nodes share knows of one user alone here (`SharedStore.noteUser`).
-    func users(withTokenOf binding: Binding) throws(StoreError) -> [String]
+    /// Other users who may have the token of each binding, a few at most; each is to be looked at. Slow where the store was
+    /// not told that it will be asked. A store that nodes share knows of one user alone here (`SharedStore.noteUser`).
+    func users(withTokensOf bindings: [Binding]) throws(StoreError) -> [[String]]
 
     /// Removes bindings and remembers why; returns those removed.
     func remove(_ selector: BindingSelector, of aor: String, reason: String, now: Int64) throws(StoreError) -> [Binding]
@@ -91,6 +91,11 @@ public protocol BindingStore: AnyObject {
 }
 
 extension BindingStore {
+    /// Other users who may have the token of one binding.
+    public func users(withTokenOf binding: Binding) throws(StoreError) -> [String] {
+        try users(withTokensOf: [binding]).first ?? []
+    }
+
     /// What has no file can be written.
     public func tryWriting() throws(StoreError) {}
 

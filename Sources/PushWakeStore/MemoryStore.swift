@@ -81,6 +81,9 @@ public final class MemoryStore: BindingStore {
         return KeptRegistration(plan)
     }
 
+    /// Other users with the token of each binding.
+    public func users(withTokensOf bindings: [Binding]) -> [[String]] { bindings.map(users(withTokenOf:)) }
+
     /// Other users with the token of a binding.
     public func users(withTokenOf binding: Binding) -> [String] {
         let own = Array(binding.aor.utf8)

@@ -104,24 +104,26 @@ extension EngineCore {
 
 /// Which tokens have worked: a push to them was accepted once. It is stored, for it counts after a restart too.
 extension EngineCore {
-    /// Milliseconds for which the first ones wait for others, and how many go together.
-    private static let acceptancePause: Int64 = 1000
-    private static let mostAcceptances = 64
-
     private func noteAccepted(_ binding: Binding) {
         guard !binding.aor.isEmpty else { return }
-        acceptances.append(binding)
-        if acceptances.count == 1 {
-            delivery.loop.schedule(after: Self.acceptancePause) { [weak self] in self?.storeAcceptances() }
-        } else if acceptances.count >= Self.mostAcceptances {
-            storeAcceptances()
+        after(acceptances.add(binding)) { $0.storeAcceptances() }
+    }
+
+    /// Does at once, or in a moment, what a step of a `Gathering` asks for.
+    func after<Element>(_ step: Gathering<Element>.Step, _ action: @escaping (EngineCore) -> Void) {
+        switch step {
+        case .wait: break
+        case .take: action(self)
+        case .schedule:
+            delivery.loop.schedule(after: Gathering<Element>.pause) { [weak self] in
+                if let self { action(self) }
+            }
         }
     }
 
     /// Stores what waits. What cannot be stored is noted again with the next push.
     func storeAcceptances() {
-        let bindings = acceptances
-        acceptances = []
+        let bindings = acceptances.take()
         let now = SystemClock.wallSeconds()
         guard shared != nil else {
             guard !bindings.isEmpty else { return }

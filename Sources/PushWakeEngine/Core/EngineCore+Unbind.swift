@@ -79,12 +79,9 @@ extension EngineCore {
     func noteClaims(_ new: [Binding], alsoNoting due: [Binding]) {
         guard !new.isEmpty || !due.isEmpty else { return }
         guard let shared else {
-            for binding in new {
-                switch direct({ (store) throws(StoreError) in try store.users(withTokenOf: binding) }) {
-                case .success(let others): for other in others { claim(binding, of: other) }
-                case .failure(let error): storeFailed("who else has a token could not be read: \(error)")
-                }
-            }
+            for binding in new { after(unclaimed.add(binding)) { $0.lookForClaims() } }
+            // A push for the first user in the meantime would ring the second.
+            if takesTokens { lookForClaims() }
             return
         }
         for binding in due { shared.noteUser(of: binding) { _ in } }
@@ -95,10 +92,25 @@ extension EngineCore {
         }
     }
 
+    /// Looks who else has the tokens that are new to their users.
+    func lookForClaims() {
+        let bindings = unclaimed.take()
+        guard !bindings.isEmpty else { return }
+        switch direct({ (store) throws(StoreError) in try store.users(withTokensOf: bindings) }) {
+        case .success(let others):
+            for (binding, others) in zip(bindings, others) {
+                for other in others { claim(binding, of: other) }
+            }
+        case .failure(let error): storeFailed("who else has tokens could not be read: \(error)")
+        }
+    }
+
+    private var takesTokens: Bool { settings.text(.oneAoRPerToken) == "always" }
+
     private func claim(_ binding: Binding, of other: String) {
         let now = SystemClock.wallSeconds()
         let user = PrintableText.logValue(binding.aor)
-        let isTaken = settings.text(.oneAoRPerToken) == "always"
+        let isTaken = takesTokens
         ask(about: other) { (store) throws(StoreError) in
             let claimed = try store.bindings(of: other, now: now).filter { $0.hasSameToken(as: binding) }
             guard isTaken else { return claimed }

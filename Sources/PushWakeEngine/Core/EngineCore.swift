@@ -81,7 +81,9 @@ final class EngineCore {
     /// Phones name apps: each may be alarming.
     let removalAlarms: LimitedLines
     /// Pushes to these were accepted, as none before; that is to be stored.
-    var acceptances: [Binding] = []
+    var acceptances = Gathering<Binding>()
+    /// Their tokens are new to their users; who else has them is to be looked for.
+    var unclaimed = Gathering<Binding>()
     var nullSenders = NullSenders()
     /// Of phones that come and say nothing.
     var silences = CallFailures(endsWithRegister: false)

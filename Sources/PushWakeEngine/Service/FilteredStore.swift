@@ -63,8 +63,8 @@ final class FilteredStore: BindingStore {
         try store.noteAccepted(bindings, at: now)
     }
 
-    func users(withTokenOf binding: Binding) throws(StoreError) -> [String] {
-        try store.users(withTokenOf: binding)
+    func users(withTokensOf bindings: [Binding]) throws(StoreError) -> [[String]] {
+        try store.users(withTokensOf: bindings)
     }
 
     func ending(

@@ -237,12 +237,16 @@ public final class SQLiteStore: BindingStore {
         forgetTimes(of: changed)
     }
 
-    /// Other users who may have the token of a binding.
-    public func users(withTokenOf binding: Binding) throws(StoreError) -> [String] {
+    /// Other users who may have the token of each binding.
+    public func users(withTokensOf bindings: [Binding]) throws(StoreError) -> [[String]] {
         // Without its index this would go through all rows for each new binding.
-        guard lacksTokens == nil else { return [] }
-        return try users.find(
-            token: TextPacking.plain.pack(binding.token), besides: binding.aor, limit: BindingLimits.usersPerToken)
+        guard lacksTokens == nil else { return bindings.map { _ in [] } }
+        return try database.read { () throws(StoreError) in
+            try bindings.map { (binding) throws(StoreError) in
+                try users.find(
+                    token: TextPacking.plain.pack(binding.token), besides: binding.aor, limit: BindingLimits.usersPerToken)
+            }
+        }
     }
 
     /// Keeps the age of what is stored when the clock is put right. All in one statement: that is rare, and no half of it

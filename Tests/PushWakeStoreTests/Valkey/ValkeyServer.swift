@@ -233,7 +233,7 @@ final class BlockingValkeyStore: BindingStore {
         return other ?? nil
     }
 
-    func users(withTokenOf binding: Binding) throws(StoreError) -> [String] { users[binding.token] ?? [] }
+    func users(withTokensOf bindings: [Binding]) throws(StoreError) -> [[String]] { bindings.map { users[$0.token] ?? [] } }
 
     func remove(_ selector: BindingSelector, of aor: String, reason: String, now: Int64) throws(StoreError) -> [Binding]
     {

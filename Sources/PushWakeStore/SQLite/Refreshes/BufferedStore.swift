@@ -407,16 +407,10 @@ public final class BufferedStore: BindingStore {
         for (user, place) in rows { user.rows[place].binding.acceptedAt = UInt32(clamping: now) }
     }
 
-    public func users(withTokenOf binding: Binding) throws(StoreError) -> [String] {
-        var users = try store.users(withTokenOf: binding)
-        func look(at other: Binding) {
-            guard other.hasSameToken(as: binding), !other.aor.isSameBytes(as: binding.aor) else { return }
-            if !users.contains(where: other.aor.isSameBytes) { users.append(other.aor) }
-        }
-        // Groups are small, and would be none if each new user wrote what waits.
-        for other in waiting.values { look(at: other.binding) }
-        for user in added { for other in user.bindings { look(at: other) } }
-        return users
+    public func users(withTokensOf bindings: [Binding]) throws(StoreError) -> [[String]] {
+        // ORDER: what waits is not in the tables.
+        try flush()
+        return try store.users(withTokensOf: bindings)
     }
 
     public func forget(now: Int64, limit: Int) throws(StoreError) -> Int {
