@@ -266,6 +266,7 @@ bench: build ## CPU per push against a bare nghttp2 client and others, per woken
 	$(PYTHON) scripts/bench/bench_nodes.py
 	$(PYTHON) scripts/bench/bench_page.py
 	$(PYTHON) scripts/bench/bench_overload.py
+	$(PYTHON) scripts/bench/bench_crowd.py
 	@$(MAKE) --no-print-directory proof
 
 # With test tools alone: a million through all faults of the simulator, 200,000 through those of a server on Python's h2.

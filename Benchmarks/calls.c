@@ -420,6 +420,9 @@ static void print_delay(const char *name, size_t from, size_t to)
     free(delays);
 }
 
+/* A caller waits so long for a phone to ring. */
+#define IN_TIME_US 5000000
+
 /* Says on standard error what became of the first calls that went wrong. */
 static void explain(uint32_t index, long nth)
 {
@@ -439,19 +442,20 @@ static void explain(uint32_t index, long nth)
 
 static int print_result(double seconds)
 {
-    long wrong = 0, unfinished = 0, left_ringing = 0, pushes = 0, finals[1000] = { 0 };
+    long wrong = 0, unfinished = 0, left_ringing = 0, pushes = 0, in_time = 0, finals[1000] = { 0 };
     for (int i = 0; i < with.calls; i++) {
         const call *c = &calls[i];
         pushes += c->pushed != 0;
         left_ringing += c->caller == OVER && (c->phone == RINGING || c->phone == PICKED_UP);
         unfinished += !is_done(c);
+        in_time += c->status == 200 && c->rang - c->invited <= IN_TIME_US;
         wrong += is_done(c) && c->status != wanted(c->plan);
         if (!is_done(c) || c->status != wanted(c->plan)) explain((uint32_t)i, wrong + unfinished);
         if (c->status > 0 && c->status < 1000) finals[c->status]++;
     }
     printf("{\"calls\":%d,\"ok\":%ld,\"wrong\":%ld,\"unfinished\":%ld,\"left_ringing\":%ld,\"register_failures\":%ld,"
-           "\"pushes\":%ld,\"doubled_pushes\":%ld,\"doubled_invites\":%ld,\"resends\":%ld,\"strays\":%ld,", with.calls,
-           with.calls - wrong - unfinished, wrong, unfinished, left_ringing, register_failures, pushes, doubled_pushes,
+           "\"in_time\":%ld,\"pushes\":%ld,\"doubled_pushes\":%ld,\"doubled_invites\":%ld,\"resends\":%ld,\"strays\":%ld,", with.calls,
+           with.calls - wrong - unfinished, wrong, unfinished, left_ringing, register_failures, in_time, pushes, doubled_pushes,
            doubled_invites, resends, strays);
     print_delay("push", offsetof(call, invited), offsetof(call, pushed));
     if (!with.awake && !with.registered) print_delay("join", offsetof(call, woke), offsetof(call, rang));

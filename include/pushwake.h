@@ -542,6 +542,41 @@ int pushwake_method_wakes(pushwake_client *client, pushwake_str method, int in_d
  * reads memory that the engine shares with all processes, also after a fork(). */
 int pushwake_may_wake(pushwake_client *client, pushwake_str aor);
 
+/* How many requests for sleeping phones the host takes: a struct in memory that all its
+ * processes share, zero at first, changed by pushwake_admits() alone, which the host
+ * calls under a lock of its own. But `ended` is the host's: it adds 1, atomically, when
+ * a watched request has ended. */
+typedef struct pushwake_admission {
+    int64_t began_ms;
+    int64_t samples;
+    int64_t fill;
+    int64_t taken;
+    int64_t limit;
+    int64_t lowered_ms;
+    int64_t refused_now;
+    int64_t refused;
+    int64_t said_ms;
+    int64_t ended;
+    int64_t ended_before;
+} pushwake_admission;
+
+/* What the host measures when a request comes in. */
+typedef struct pushwake_host_load {
+    size_t size;
+    int64_t queue_fill;  /* percent of the receive buffer of its socket; negative: not known */
+    int64_t memory;      /* bytes of the memory in which requests are held; 0: not known */
+    int64_t free_memory; /* how many of them are free */
+    int64_t held;        /* requests that are held */
+} pushwake_host_load;
+#define PUSHWAKE_HOST_LOAD_INIT { sizeof(pushwake_host_load), -1, 0, 0, 0 }
+
+/* Whether the host takes one more request that pushwake_may_wake() leads to
+ * pushwake_wake(). 0: it has more of them than it can carry through, or its memory is
+ * needed for those that it holds: answer 503 with Retry-After, and do nothing else.
+ * `note` is a line for the log, or empty. Does not ask the engine and never waits. */
+int pushwake_admits(pushwake_str *note, pushwake_client *client, pushwake_admission *admission,
+                    const pushwake_host_load *load);
+
 /* Finds the user for whose device a request within a dialog is, by the `pn-purr` in its
  * Request-URI or in a Route (RFC 8599, 6.2.3). pushwake_wake() with this AoR and the
  * same headers then wakes only that device. Empty if the request has no `pn-purr`, or

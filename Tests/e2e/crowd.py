@@ -17,6 +17,8 @@ class Crowd:
         """When each call was sent, by Call-ID."""
         self.ended = {}
         """Its final status."""
+        self.heard = {}
+        """The answer to it that came last."""
         self._requests, self._texts = {}, {}
         self._registered = set()
         self._lock = threading.Lock()
@@ -73,6 +75,8 @@ class Crowd:
         call_id, method = response.headers("Call-ID")[0], response.headers("CSeq")[0].split()[1]
         if method == "REGISTER" and response.status == 200:
             self._registered.add(call_id)
+        if method == "INVITE":
+            self.heard[call_id] = response
         if method != "INVITE" or response.status < 200:
             return
         with self._lock:

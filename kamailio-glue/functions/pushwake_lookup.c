@@ -283,7 +283,7 @@ static int lookup(sip_msg_t *msg, str *table, str *uri)
 			|| !has_headers(msg)) {
 		return plain(msg, table, uri);
 	}
-	if(pw_script_is_late(msg)) {
+	if(pw_script_is_late(msg) || pw_refused(msg)) {
 		return PW_HELD; /* nothing more is to be done */
 	}
 	/* pw_aor() has one buffer, and what is called below may use it */

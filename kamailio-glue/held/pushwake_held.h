@@ -95,6 +95,19 @@ typedef struct pw_hold {
  * what is held, after the other modules. */
 int pw_holds_init(void);
 
+/* How many requests are held, or were and have a transaction that is open. */
+int pw_holds_linked(void);
+
+/* pushwake_admission.c: once, before the forks */
+int pw_admission_init(void);
+
+/* A request that was held has ended. */
+void pw_admission_ended(void);
+
+/* 1: the host has too much to do for one more request of those that wake phones, and has answered it 503.
+ * ORDER: pw_script_is_late() has found that the caller does not send it again. */
+int pw_refused(sip_msg_t *msg);
+
 /* A number that no other request of this Kamailio has. */
 uint64_t pw_hold_handle(void);
 

@@ -64,6 +64,11 @@ int pw_holds_init(void)
 	return 0;
 }
 
+int pw_holds_linked(void)
+{
+	return __sync_add_and_fetch(linked, 0);
+}
+
 uint64_t pw_hold_handle(void)
 {
 	/* the time comes first: a Kamailio that starts anew gives out none of those before */
@@ -241,7 +246,7 @@ int pw_holds_each(str *table, str *aor, enum pw_holds which, pw_hold_fn visit, v
 	pw_hold_refs_t refs = {NULL, 0, 0};
 	pw_hold_t *hold;
 
-	if(__sync_add_and_fetch(linked, 0) == 0) {
+	if(pw_holds_linked() == 0) {
 		return 0;
 	}
 	for(; i < end && !failed; i++) {

@@ -136,6 +136,7 @@ typedef struct pw_counters {
 	stat_var *stored;      /* REGISTERs with a binding stored */
 	stat_var *ignored;     /* REGISTERs with push parameters that cannot be used */
 	stat_var *unavailable; /* requests that went on without the engine */
+	stat_var *refused;     /* requests answered 503 because they were too many */
 	stat_var *held;        /* requests held */
 	stat_var *joined;      /* branches added to held requests */
 	stat_var *answered;

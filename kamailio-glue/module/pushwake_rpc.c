@@ -19,6 +19,7 @@ stat_export_t pw_stats[] = {
 	{"stored",      0,             &pw_count.stored},
 	{"ignored",     0,             &pw_count.ignored},
 	{"unavailable", 0,             &pw_count.unavailable},
+	{"refused",     0,             &pw_count.refused},
 	{"held",        0,             &pw_count.held},
 	{"holding",     STAT_NO_RESET, &pw_count.holding},
 	{"joined",      0,             &pw_count.joined},

@@ -213,6 +213,7 @@ static void on_final(pw_hold_t *hold, int code)
 	} else if(hold->expired) {
 		update_stat(pw_count.timed_out, 1);
 	}
+	pw_admission_ended();
 	pushwake_request_ended(pw_client, hold->handle, how, code,
 			how == PUSHWAKE_CALL_ANSWERED ? hold->answered_leg : 0, pw_in(&hold->reason));
 }

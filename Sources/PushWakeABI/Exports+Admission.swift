@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+// How many requests for sleeping phones a host takes.
+
+public import CPushWake
+internal import PushWakeCore
+internal import PushWakeSystem
+
+@_cdecl("pushwake_admits") @implementation
+public func pushwake_admits(
+    _ note: UnsafeMutablePointer<pushwake_str>!, _ client: OpaquePointer!,
+    _ admission: UnsafeMutablePointer<pushwake_admission>!, _ load: UnsafePointer<pushwake_host_load>!
+) -> CInt {
+    guard let note, let admission, let load, load.pointee.size >= MemoryLayout<pushwake_host_load>.size,
+        let handle = asking(client)
+    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    note.pointee = pushwake_str()
+    var state = CallAdmission(admission.pointee)
+    let (decision, change) = state.admit(
+        CallAdmission.HostLoad(
+            queueFill: load.pointee.queue_fill, memory: load.pointee.memory, freeMemory: load.pointee.free_memory,
+            held: load.pointee.held),
+        now: SystemClock.monotonicMilliseconds())
+    state.store(in: &admission.pointee)
+    if let change {
+        handle.arena.clear()
+        note.pointee = handle.arena.keep(change.line)
+    }
+    return decision == .take ? 1 : 0
+}
+
+extension CallAdmission {
+    fileprivate init(_ shared: pushwake_admission) {
+        self.init()
+        (began, samples, fill, taken) = (shared.began_ms, shared.samples, shared.fill, shared.taken)
+        (limit, loweredAt) = (shared.limit, shared.lowered_ms)
+        (refusedNow, refused, saidAt) = (shared.refused_now, shared.refused, shared.said_ms)
+        (ended, endedBefore) = (shared.ended, shared.ended_before)
+    }
+
+    /// All but what the host counts meanwhile.
+    fileprivate func store(in shared: inout pushwake_admission) {
+        (shared.began_ms, shared.samples, shared.fill, shared.taken) = (began, samples, fill, taken)
+        (shared.limit, shared.lowered_ms) = (limit, loweredAt)
+        (shared.refused_now, shared.refused, shared.said_ms) = (refusedNow, refused, saidAt)
+        shared.ended_before = endedBefore
+    }
+}
