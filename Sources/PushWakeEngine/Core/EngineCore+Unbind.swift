@@ -98,8 +98,10 @@ extension EngineCore {
         guard !bindings.isEmpty else { return }
         switch direct({ (store) throws(StoreError) in try store.users(withTokensOf: bindings) }) {
         case .success(let others):
-            for (binding, others) in zip(bindings, others) {
-                for other in others { claim(binding, of: other) }
+            for (index, binding) in bindings.enumerated() {
+                // Who has registered it later has claimed it, not the other way round.
+                let later = bindings[(index + 1)...].filter { $0.hasSameToken(as: binding) }.map(\.aor)
+                for other in others[index] where !later.contains(where: other.isSameBytes) { claim(binding, of: other) }
             }
         case .failure(let error): storeFailed("who else has tokens could not be read: \(error)")
         }

@@ -141,6 +141,15 @@ import Testing
         #expect(bench.core.statistics.claimed == 1)
     }
 
+    @Test func `is claimed by the later of two users who come within a moment`() throws {
+        let bench = try CoreBench()
+        for (number, user) in ["alice", "bob", "alice"].enumerated() {
+            try bench.register(Self.contact, callID: user, cseq: Int64(number + 1), aor: user)
+        }
+        bench.core.lookForClaims()
+        #expect(bench.core.statistics.claimed == 1)
+    }
+
     /// A push for one account wakes the app, which may refresh that account alone.
     @Test func `stays with both accounts of a phone that sleeps and refreshes one of them`() throws {
         let bench = try CoreBench()
