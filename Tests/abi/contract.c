@@ -401,6 +401,28 @@ static void check_may_wake(pushwake_client *client)
     INVALID(pushwake_may_wake(NULL, text("alice")));
 }
 
+static void check_admits(pushwake_client *client)
+{
+    pushwake_admission admission;
+    pushwake_host_load load = PUSHWAKE_HOST_LOAD_INIT, older = PUSHWAKE_HOST_LOAD_INIT;
+    pushwake_str note = nothing;
+
+    memset(&admission, 0, sizeof admission);
+    CHECK(pushwake_admits(&note, client, &admission, &load) == 1 && note.len == 0 && admission.taken == 1);
+    load.memory = 1000000, load.held = 10;
+    CHECK(pushwake_admits(&note, client, &admission, &load) == 0 && note.len > 0);
+    CHECK(pushwake_admits(&note, client, &admission, &load) == 0 && note.len == 0);
+    memset(&admission, 0xff, sizeof admission);
+    memset((char *)&load + sizeof load.size, 0x7f, sizeof load - sizeof load.size);
+    CHECK(pushwake_admits(&note, client, &admission, &load) >= 0);
+    older.size = 8;
+    INVALID(pushwake_admits(&note, client, &admission, &older));
+    INVALID(pushwake_admits(NULL, client, &admission, &load));
+    INVALID(pushwake_admits(&note, NULL, &admission, &load));
+    INVALID(pushwake_admits(&note, client, NULL, &load));
+    INVALID(pushwake_admits(&note, client, &admission, NULL));
+}
+
 static void check_wake(pushwake_client *client)
 {
     pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
@@ -637,6 +659,7 @@ int main(void)
     check_upstream(client);
     check_contact_removed(client);
     check_may_wake(client);
+    check_admits(client);
     check_wake(client);
     check_requests(client);
     check_tools(settings);
