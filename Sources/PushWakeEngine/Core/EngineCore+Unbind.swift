@@ -98,7 +98,7 @@ extension EngineCore {
         guard !bindings.isEmpty else { return }
         switch direct({ (store) throws(StoreError) in try store.users(withTokensOf: bindings) }) {
         case .success(let others):
-            for (index, binding) in bindings.enumerated() {
+            for (index, binding) in bindings.enumerated() where !others[index].isEmpty {
                 // Who has registered it later has claimed it, not the other way round.
                 let later = bindings[(index + 1)...].filter { $0.hasSameToken(as: binding) }.map(\.aor)
                 for other in others[index] where !later.contains(where: other.isSameBytes) { claim(binding, of: other) }
