@@ -61,6 +61,13 @@ public struct CanaryCall: ~Copyable {
         return [.send(due.bytes)]
     }
 
+    /// Takes the call back before its time is over.
+    public mutating func hangUp(now: Int64) -> [CanaryAction] {
+        guard stage == .calling else { return [] }
+        result.text = "the caller hung up"
+        return cancel(now)
+    }
+
     /// A message has come from the PBX.
     public mutating func received(_ bytes: [UInt8], now: Int64) -> [CanaryAction] {
         guard let reply = SIPReply(bytes), reply.callID == plan.callID else { return [] }
@@ -126,9 +133,7 @@ public struct CanaryCall: ~Copyable {
         guard plan.goal == .ringing else { return [] }
         result.isGood = true
         result.text = "the phone rang"
-        guard plan.ringTime > 0 else { return cancel(now) }
-        endsAt = min(endsAt, now &+ plan.ringTime)
-        return []
+        return cancel(now)
     }
 
     private mutating func delivered(_ reply: SIPReply) -> [CanaryAction] {
@@ -166,7 +171,6 @@ public struct CanaryCall: ~Copyable {
 
     private mutating func timeIsOver(_ now: Int64) -> [CanaryAction] {
         guard stage == .calling else { return finish() }
-        guard !result.isGood else { return cancel(now) }
         let seconds = plan.timeout / 1000
         let wanted = plan.goal == .answer ? "nobody answered" : "no phone rang"
         result.text =

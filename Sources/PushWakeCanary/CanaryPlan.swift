@@ -46,8 +46,6 @@ public struct CanaryPlan {
     public var content = Content.audio
     /// Milliseconds until it must have come.
     public var timeout: Int64 = 20_000
-    /// Milliseconds for which the phone may ring, and be answered, when ringing is the goal.
-    public var ringTime: Int64 = 0
     public var account: Account?
     /// Digests for the account.
     public var hash: DigestAnswer.Hash

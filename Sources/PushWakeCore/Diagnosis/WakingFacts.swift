@@ -24,6 +24,11 @@ public struct WakingFacts: Equatable, Sendable {
         public let phone: Int
         public let what: What
 
+        /// The phone says that it rings, or answers.
+        public var isRinging: Bool {
+            if case .answered(180..<300) = what { true } else { false }
+        }
+
         public init(at: Int64, phone: Int, _ what: What) {
             (self.at, self.phone, self.what) = (at, phone, what)
         }

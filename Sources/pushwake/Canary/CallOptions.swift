@@ -48,11 +48,11 @@ struct CallOptions: ParsableArguments {
         return plan
     }
 
-    /// Makes the call, and waits for its end.
-    func play(_ plan: CanaryPlan) -> CanaryResult {
+    /// Makes the call, and waits for its end, or takes it back when that is enough.
+    func play(_ plan: CanaryPlan, until isEnough: (() -> Bool)? = nil) -> CanaryResult {
         do {
             let (host, port) = place(of: plan.target) ?? ("", 0)
-            return try CanaryLine(plan, host: host, port: port).run()
+            return try CanaryLine(plan, host: host, port: port).run(until: isEnough)
         } catch let error as CanaryLine.Failure {
             return CanaryResult(isGood: false, status: 0, text: error.message)
         } catch {

@@ -70,12 +70,18 @@ final class CanaryLine: LoopSource {
         return .failure(Failure(message: failure))
     }
 
-    /// Plays the call to its end.
-    func run() throws -> CanaryResult {
+    /// Plays the call to its end, or takes it back when that is enough: asked some times a second.
+    func run(until isEnough: (() -> Bool)? = nil) throws -> CanaryResult {
         try loop.watch(descriptor, for: .readable, self)
         loop.updateTime()
         take(call.start(now: loop.now))
-        while result == nil { loop.turn(waitingUpTo: 1000) }
+        while result == nil {
+            loop.turn(waitingUpTo: isEnough == nil ? 1000 : 200)
+            if result == nil, isEnough?() == true {
+                loop.updateTime()
+                take(call.hangUp(now: loop.now))
+            }
+        }
         if let timer { loop.cancel(timer) }
         loop.unwatch(descriptor)
         return result ?? CanaryResult(isGood: false, status: 0, text: "the call did not end")

@@ -64,9 +64,16 @@ struct WakingTrial {
 
     private func call(_ callID: String, _ aor: String, _ facts: inout WakingFacts) throws {
         var plan = way.plan(to: uri, callID, account)
-        (plan.content, plan.timeout, plan.ringTime) = (content, within, ringTime)
+        // A PBX may tell its callers that it rings before any phone does: the trace knows.
+        (plan.content, plan.timeout, plan.goal) = (content, within, .answer)
         let began = Moment.now()
-        let result = way.play(plan)
+        var rangAt: Int64?
+        let result = way.play(plan) {
+            if let rangAt { return Moment.now() - rangAt >= ringTime }
+            let events = (try? trace(callID, aor, since: began))?.events ?? []
+            if events.contains(where: \.isRinging) { rangAt = Moment.now() }
+            return false
+        }
         facts.caller = WakingFacts.Caller(
             ringing: result.ringing, answer: result.answer, cancelled: result.cancelled, ended: result.ended,
             status: result.status, text: result.text)

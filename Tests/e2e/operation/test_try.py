@@ -5,13 +5,14 @@ import json
 import os
 import pathlib
 import subprocess
+import time
 import uuid
 
 import pytest
 
 from phones import mpush_android, rfc8599_fcm
 from ports import free_port
-from servers import LIBRARY, MODULE, MODULES, PUSHWAKE, ROOT, wait_until
+from servers import CONFIG, LIBRARY, MODULE, MODULES, PUSHWAKE, ROOT, wait_until
 
 STEPS = ["binding", "push", "REGISTER", "token", "instance", "one REGISTER", "request", "100/180", "end"]
 
@@ -21,8 +22,8 @@ class Trial:
 
     def __init__(self, server, user, *options, port=None):
         self.process = subprocess.Popen(
-            [PUSHWAKE, "try", f"sip:{user}@127.0.0.1:{port or server.port}", "--socket", server.directory / "engine.sock",
-             "--ring", "1", *map(str, options)],
+            [PUSHWAKE, "try", f"sip:{user}@127.0.0.1:{port or server.port}", "--ring", "1",
+             "--socket", server.directory / "engine.sock", *map(str, options)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def tell_asleep(self):
@@ -236,6 +237,21 @@ def test_a_phone_that_goes_on_ringing(kamailio, wire, simulator):
     assert code == 26 and missing["step"] == "cancel" and steps["100/180"]["state"] == "ok"
 
 
+def test_a_pbx_that_says_ringing_before_any_phone_rings(make_kamailio, wire, simulator):
+    config = CONFIG.read_text().replace(
+        't_on_branch("SEEN");', 't_on_branch("SEEN");\n    if (is_method("INVITE")) { t_newtran(); t_reply("180", "Ringing"); }')
+    server = make_kamailio(config=config, wake_timeout=20).start().wait_engine()
+    phone = asleep(wire, server, "later")
+    trial = Trial(server, phone.user, "--json")
+    simulator.wait_push(phone.push.token)
+    begun = time.monotonic()
+    wait_until("the early 180 is old", lambda: time.monotonic() - begun > 2)
+    woken = again(wire, phone, 180)
+    woken.register()
+    code, missing, steps = trial.missing()
+    assert code == 0 and steps["100/180"]["ms"] > 2000, missing
+
+
 def test_a_phone_that_is_awake_proves_nothing(kamailio, wire):
     phone = wire.phone(kamailio, "awake", "tcp", push=mpush_android())
     phone.answers = {"INVITE": (180,)}
@@ -344,6 +360,7 @@ def test_a_configuration_that_does_not_start_is_told(tmp_path):
 
 
 def test_a_configuration_that_asks_for_a_password_is_told(tmp_path):
-    done = try_server(installed(tmp_path, lambda text: text.replace(
-        'if (is_method("REGISTER")) {', 'if (is_method("REGISTER")) { sl_send_reply("401", "Unauthorized"); exit; }\n    if (is_method("REGISTER")) {')))
+    registers = 'if (is_method("REGISTER")) {'
+    asks = registers + ' sl_send_reply("401", "Unauthorized"); exit; }\n    ' + registers
+    done = try_server(installed(tmp_path, lambda text: text.replace(registers, asks)))
     assert done.returncode == 1 and "password (401)" in done.stderr
