@@ -2,7 +2,7 @@
 
 /// The first step that is missing when a push should wake a phone for a request: what that means, and who has to do what.
 ///
-/// It is the one table from a missing step to its remedy; why a provider refuses a push is told by `UserDiagnosis`.
+/// It is the one table from a missing step to its remedy; why a provider refuses a push is told by `Remedy`.
 public enum MissingStep: Equatable, Sendable {
     /// Nothing can be pushed: there is no binding. `removed` is the reason of the last one that is gone; empty without one.
     case binding(removed: String)
@@ -13,7 +13,7 @@ public enum MissingStep: Equatable, Sendable {
     /// PushWake has not pushed, and why.
     case permission(String)
     /// The push service has not accepted the push.
-    case acceptance(Outcome, reason: String)
+    case acceptance(Provider, Outcome, reason: String)
     /// The push was accepted, and the phone has not registered.
     case register(Provider)
     /// It had registered after the pushes before this one; so many did wake it.
@@ -99,7 +99,7 @@ public enum MissingStep: Equatable, Sendable {
     public var actor: Actor {
         switch self {
         case .question, .permission, .request: .administrator
-        case .acceptance(let outcome, _): outcome == .tokenGone ? .developer : .administrator
+        case .acceptance(_, let outcome, _): outcome == .tokenGone ? .developer : .administrator
         case .sleep: .tester
         default: .developer
         }
@@ -116,7 +116,7 @@ public enum MissingStep: Equatable, Sendable {
         case .sleep:
             "the phone was awake, so that nothing had to be pushed: this proves nothing about a phone that sleeps"
         case .permission(let reason): "PushWake has not pushed: \(PrintableText.cleaned(reason))"
-        case .acceptance(let outcome, let reason):
+        case .acceptance(_, let outcome, let reason):
             "the push service has not accepted the push: \(outcome.name)\(reason.isEmpty ? "" : " \(PrintableText.cleaned(reason))")"
         case .register(let provider):
             "\(provider.name) has accepted the push, which does not say that the phone got it; no REGISTER came"
@@ -151,7 +151,7 @@ public enum MissingStep: Equatable, Sendable {
                 : "open the app, so that it registers with a token of today"
         case .question, .permission, .request: administration
         case .sleep: "close the app (swipe it away), lock the phone, wait until its connection is gone, and try again"
-        case .acceptance(let outcome, _): Self.remedy(outcome)
+        case .acceptance(let provider, let outcome, let reason): Remedy.push(outcome, reason, provider)
         case .register(let provider):
             "see on the phone whether the push arrives (log the first line of the push handler). If not: \(provider.row.phoneRemedy). If so: report to CallKit first, or take an FCM data message; then REGISTER at once over a new connection, and compare DNS, TLS and password"
         case .nextWake:
@@ -184,16 +184,6 @@ public enum MissingStep: Equatable, Sendable {
         case .request:
             "see what the PBX did with the phone: pushwake trace has the call; in Kamailio the transaction must not end before the phone registers, and no route may drop the late branch"
         default: "see which setting holds the push back: pushwake trace names it"
-        }
-    }
-
-    private static func remedy(_ outcome: Outcome) -> String {
-        switch outcome {
-        case .tokenGone:
-            "send the token of today: one of the right environment (apns.dev for builds from Xcode), for this app's topic, and the PushKit one for calls"
-        case .unavailable, .throttled, .overloaded, .expired:
-            "let this machine reach the push service, and wait where it asks for that: pushwake doctor says which"
-        default: "compare key, team, topic and project with the app's: pushwake doctor says which does not fit"
         }
     }
 

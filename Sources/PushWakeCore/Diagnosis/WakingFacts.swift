@@ -102,6 +102,8 @@ public struct WakingFacts: Equatable, Sendable {
     public var events: [Event] = []
     /// Which binding each of the request's phones has, as its shortened token.
     public var tokens: [Int: String] = [:]
+    /// When this was seen, while more may come; nil when all is over.
+    public var seenAt: Int64?
     public var caller: Caller
     public var early: Early?
     /// Requests before this one that woke the phone.

@@ -44,6 +44,9 @@ public struct WakingReport: Equatable, Sendable {
     private let events: [WakingFacts.Event]
     private let number: Int
 
+    /// What will stand, however the request goes on: all before the first step that is missing so far.
+    public var certain: ArraySlice<Finding> { findings.prefix { !$0.isMissing } }
+
     /// Draws conclusions; nothing is looked up.
     public init(_ facts: WakingFacts) {
         self.facts = facts
@@ -71,8 +74,7 @@ public struct WakingReport: Equatable, Sendable {
         if let early = facts.early, !lookAt(early, phone) { return }
         guard !facts.events.isEmpty else { return lack(.call, .question(caller: facts.caller.text)) }
         if facts.early == nil {
-            guard lookAtPush(phone), lookAtRegister(phone) else { return }
-            lookAtIdentity(phone)
+            guard lookAtPush(phone), lookAtRegister(phone), lookAtIdentity(phone) else { return }
         }
         guard lookAtRequest() else { return }
         lookAtEnd()
@@ -107,7 +109,7 @@ public struct WakingReport: Equatable, Sendable {
         _ phone: WakingFacts.Phone
     ) -> Bool {
         guard outcome == .accepted else {
-            lack(.push, .acceptance(outcome, reason: reason), at)
+            lack(.push, .acceptance(phone.provider, outcome, reason: reason), at)
             return false
         }
         add(.push, at, Self.acceptance(phone.provider, httpStatus, milliseconds))
@@ -135,7 +137,7 @@ public struct WakingReport: Equatable, Sendable {
             return took(outcome, reason, status, milliseconds, at: end.at, phone)
         }
         if first(.pushed) != nil {
-            lack(.push, .acceptance(.unavailable, reason: "it has not answered"))
+            lack(.push, .acceptance(phone.provider, .unavailable, reason: "it has not answered"))
             return false
         }
         for event in events {
@@ -173,10 +175,11 @@ public struct WakingReport: Equatable, Sendable {
         return false
     }
 
-    /// What it was pushed as, and what it has registered as.
-    private mutating func lookAtIdentity(_ phone: WakingFacts.Phone) {
+    /// What it was pushed as, and what it has registered as; false while that is not known.
+    private mutating func lookAtIdentity(_ phone: WakingFacts.Phone) -> Bool {
         let registered = events.filter { $0.what == .registered }.map(\.at)
-        guard let came = registered.first else { return }
+        guard let came = registered.first else { return true }
+        if let seenAt = facts.seenAt, seenAt < came + Self.together { return false }
         let sameToken = facts.after.first { $0.token == phone.token }
         let sameInstance = facts.after.first { !phone.instance.isEmpty && $0.instance == phone.instance }
         if let sameToken {
@@ -201,6 +204,7 @@ public struct WakingReport: Equatable, Sendable {
         } else {
             add(.registers, came, "one REGISTER")
         }
+        return true
     }
 
     private mutating func lookAtRequest() -> Bool {

@@ -49,7 +49,7 @@ struct CallOptions: ParsableArguments {
     }
 
     /// Makes the call, and waits for its end, or takes it back when that is enough.
-    func play(_ plan: CanaryPlan, until isEnough: (() -> Bool)? = nil) -> CanaryResult {
+    func play(_ plan: CanaryPlan, until isEnough: () -> Bool = { false }) -> CanaryResult {
         do {
             let (host, port) = place(of: plan.target) ?? ("", 0)
             return try CanaryLine(plan, host: host, port: port).run(until: isEnough)

@@ -71,13 +71,13 @@ final class CanaryLine: LoopSource {
     }
 
     /// Plays the call to its end, or takes it back when that is enough: asked some times a second.
-    func run(until isEnough: (() -> Bool)? = nil) throws -> CanaryResult {
+    func run(until isEnough: () -> Bool) throws -> CanaryResult {
         try loop.watch(descriptor, for: .readable, self)
         loop.updateTime()
         take(call.start(now: loop.now))
         while result == nil {
-            loop.turn(waitingUpTo: isEnough == nil ? 1000 : 200)
-            if result == nil, isEnough?() == true {
+            loop.turn(waitingUpTo: 200)
+            if result == nil, isEnough() {
                 loop.updateTime()
                 take(call.hangUp(now: loop.now))
             }

@@ -76,9 +76,12 @@ struct TryCommand: ParsableCommand {
             if Descriptor.isTerminal(STDERR_FILENO) {
                 Console.write("Calling: look at the phone.\n", to: STDERR_FILENO)
             }
-            let round = try trial.play()
+            var progress = TryReport.Progress()
+            let round = try trial.play { [json] findings in
+                if !json { Console.write(progress.text(findings), to: STDOUT_FILENO) }
+            }
             report.add(round)
-            if !json { Console.say(TryReport.text(round)) }
+            if !json { Console.say(TryReport.conclusion(round)) }
             guard round.report.missing == nil else { break }
         }
         if json { Console.say(report.json) }

@@ -14,14 +14,28 @@ struct TryReport {
     /// The first step that was missing in any round.
     var missing: MissingStep? { rounds.lazy.compactMap(\.report.missing).first }
 
-    /// A line for each step; what to do about the first that is missing.
-    static func text(_ round: WakingTrial.Round) -> String {
-        var lines = round.report.findings.map { finding in
-            let time = finding.at.map { "+\($0) ms" } ?? ""
-            return padded(finding.isMissing ? "MISSING" : "ok", 9) + padded(finding.step.rawValue, 14)
-                + padded(time, 11)
-                + finding.text
+    /// What is printed as it happens: the lines of a report that are not there yet. All of them again where another phone
+    /// turns out to be the one that matters.
+    struct Progress {
+        private var lines: [String] = []
+
+        mutating func text(_ findings: some Sequence<WakingReport.Finding>) -> String {
+            let new = findings.map(TryReport.line)
+            let first = new.starts(with: lines) ? lines.count : 0
+            lines = new
+            return new.dropFirst(first).map { "\($0)\n" }.joined()
         }
+    }
+
+    private static func line(_ finding: WakingReport.Finding) -> String {
+        let time = finding.at.map { "+\($0) ms" } ?? ""
+        return padded(finding.isMissing ? "MISSING" : "ok", 9) + padded(finding.step.rawValue, 14)
+            + padded(time, 11) + finding.text
+    }
+
+    /// What stands below the steps: what to do about the first that is missing.
+    static func conclusion(_ round: WakingTrial.Round) -> String {
+        var lines: [String] = []
         if let missing = round.report.missing {
             lines += ["", "\(missing.meaning).", "What the \(missing.actor.rawValue) has to do: \(missing.remedy)."]
         } else {

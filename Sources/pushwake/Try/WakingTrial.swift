@@ -45,8 +45,8 @@ struct WakingTrial {
     /// What is sent.
     var method: String { content == .text ? "MESSAGE" : "INVITE" }
 
-    /// Wakes the phone once.
-    mutating func play() throws -> Round {
+    /// Wakes the phone once; `show` gets the steps so far each time there is another, and all of them at the end.
+    mutating func play(_ show: (ArraySlice<WakingReport.Finding>) -> Void) throws -> Round {
         let callID = "try-\(Hex.encode(Crypto.randomBytes(12)))"
         var facts = WakingFacts(caller: WakingFacts.Caller(status: 0, text: ""))
         facts.method = method
@@ -54,26 +54,38 @@ struct WakingTrial {
         let (aor, phones, removed) = try bindings()
         facts.before = phones
         facts.removed = removed
-        guard !phones.isEmpty else { return Round(callID: callID, report: WakingReport(facts)) }
-        if let late { facts.early = try pushAhead(late, aor, callID) }
-        if facts.early?.registered != nil || late == nil { try call(callID, aor, &facts) }
+        show(WakingReport(facts).certain)
+        if !phones.isEmpty {
+            if let late { facts.early = try pushAhead(late, aor, callID) }
+            if facts.early?.registered != nil || late == nil { try call(callID, aor, &facts, show) }
+        }
         let report = WakingReport(facts)
+        show(report.findings[...])
         if report.missing == nil { wakes += 1 }
         return Round(callID: callID, report: report)
     }
 
-    private func call(_ callID: String, _ aor: String, _ facts: inout WakingFacts) throws {
+    private func call(
+        _ callID: String, _ aor: String, _ facts: inout WakingFacts, _ show: (ArraySlice<WakingReport.Finding>) -> Void
+    ) throws {
         var plan = way.plan(to: uri, callID, account)
         // A PBX may tell its callers that it rings before any phone does: the trace knows.
         (plan.content, plan.timeout, plan.goal) = (content, within, .answer)
         let began = Moment.now()
         var rangAt: Int64?
         let result = way.play(plan) {
-            if let rangAt { return Moment.now() - rangAt >= ringTime }
-            let events = (try? trace(callID, aor, since: began))?.events ?? []
-            if events.contains(where: \.isRinging) { rangAt = Moment.now() }
-            return false
+            let now = Moment.now()
+            if let trace = try? trace(callID, aor, since: began) {
+                (facts.events, facts.tokens, facts.seenAt) = (trace.events, trace.tokens, now - began)
+            }
+            if facts.events.contains(where: { $0.what == .registered }) {
+                facts.after = (try? bindings(began).phones) ?? []
+            }
+            show(WakingReport(facts).certain)
+            if rangAt == nil, facts.events.contains(where: \.isRinging) { rangAt = now }
+            return rangAt.map { now - $0 >= ringTime } ?? false
         }
+        facts.seenAt = nil
         facts.caller = WakingFacts.Caller(
             ringing: result.ringing, answer: result.answer, cancelled: result.cancelled, ended: result.ended,
             status: result.status, text: result.text)

@@ -82,10 +82,10 @@ private let rows = [
                     at: 43, phone: 1,
                     .pushEnded(.tokenGone, reason: "UNREGISTERED", httpStatus: 404, milliseconds: 40)),
             ]
-        }, missing: .acceptance(.tokenGone, reason: "UNREGISTERED")),
+        }, missing: .acceptance(.fcm, .tokenGone, reason: "UNREGISTERED")),
     WakingRow(
         name: "no answer of the service", facts: until(2),
-        missing: .acceptance(.unavailable, reason: "it has not answered")),
+        missing: .acceptance(.fcm, .unavailable, reason: "it has not answered")),
     WakingRow(name: "never registering", facts: until(43), missing: .register(.fcm)),
     WakingRow(
         name: "the fourth wake",
@@ -154,6 +154,20 @@ private let rows = [
         #expect(report.findings.first { $0.isMissing }?.text == row.missing.meaning)
     }
 
+    @Test(arguments: [
+        (2, [.binding]), (43, [.binding, .push]), (2000, [.binding, .push, .register]),
+        (2800, [.binding, .push, .register, .token, .instance, .registers, .request, .answer]),
+    ] as [(Int64, [WakingReport.Step])])
+    func `is certain of what cannot change while the call goes on`(at: Int64, steps: [WakingReport.Step]) {
+        let report = WakingReport(
+            facts {
+                $0.events = $0.events.filter { $0.at <= at }
+                $0.caller = WakingFacts.Caller(status: 0, text: "")
+                $0.seenAt = at
+            })
+        #expect(report.certain.map(\.step) == steps)
+    }
+
     @Test func `says what else happened behind the first one`() {
         let report = WakingReport(facts { $0.after = [phone("bbb…222")] })
         #expect(report.findings.contains { $0.step == .answer && !$0.isMissing })
@@ -200,7 +214,7 @@ private let rows = [
     @Test func `knows a request that comes long after its push`() {
         #expect(WakingReport(facts { $0.early = early(900) }).missing == nil)
         #expect(WakingReport(facts { $0.early = early(nil) }).missing == .register(.fcm))
-        #expect(WakingReport(facts { $0.early = early(nil, .rejected) }).missing == .acceptance(.rejected, reason: ""))
+        #expect(WakingReport(facts { $0.early = early(nil, .rejected) }).missing == .acceptance(.fcm, .rejected, reason: ""))
         var declines = until(1801, Event(at: 1850, phone: 1, .answered(603)))
         declines.early = early(900)
         #expect(WakingReport(declines).missing == .lateRequest(status: 603, seconds: 20))

@@ -103,6 +103,22 @@ def test_people_read_the_steps(kamailio, wire, simulator):
     assert "All that happened: pushwake trace try-" in output and phone.push.token not in output
 
 
+def test_each_step_is_printed_as_it_happens(kamailio, wire, simulator):
+    phone = asleep(wire, kamailio, "watched")
+    trial = Trial(kamailio, phone.user, "--ring", 3)
+    lines = iter(trial.process.stdout.readline, "")
+
+    def next_with(word):
+        return next(line for line in lines if word in line)
+
+    assert next_with("binding").startswith("ok") and next_with("Google answers 200").startswith("ok")
+    woken = wake(wire, simulator, phone, 180)
+    for step in ("REGISTER", "token", "instance", "one REGISTER", "request", "100/180"):
+        assert next_with(step).startswith("ok"), step
+    assert not woken.requests("CANCEL"), "the call goes on"
+    assert next_with("end ").startswith("ok") and trial.process.wait(20) == 0
+
+
 def test_a_phone_that_answers_is_hung_up_on(kamailio, wire, simulator):
     phone = asleep(wire, kamailio, "answers")
     trial = Trial(kamailio, phone.user, "--video", "--json")
