@@ -38,8 +38,11 @@ public final class ChildProcess {
         _ = close(errorDescriptor)
     }
 
-    /// Starts a program; a name without a slash is looked for beside this library, then in PATH.
-    public static func start(_ program: String, arguments: [String]) throws(Failure) -> ChildProcess {
+    /// Starts a program; a name without a slash is looked for beside this library, then in PATH. With `takesOutput` its
+    /// standard output comes by the pipe as well.
+    public static func start(
+        _ program: String, arguments: [String], takesOutput: Bool = false
+    ) throws(Failure) -> ChildProcess {
         guard let path = find(program) else {
             let place =
                 program.utf8.contains(UInt8(ascii: "/"))
@@ -52,7 +55,8 @@ public final class ChildProcess {
             throw Failure(message: "no descriptors left for \(program)")
         }
         var pid: pid_t = 0
-        let code = spawn(&pid, path, [program] + arguments, input: input.read, error: output.write)
+        let code = spawn(
+            &pid, path, [program] + arguments, input: input.read, error: output.write, takesOutput: takesOutput)
         _ = (close(input.read), close(output.write))
         guard code == 0 else {
             _ = (close(input.write), close(output.read))
@@ -198,13 +202,18 @@ public final class ChildProcess {
     }
 
     private static func spawn(
-        _ pid: inout pid_t, _ path: String, _ arguments: [String], input: Int32, error: Int32
+        _ pid: inout pid_t, _ path: String, _ arguments: [String], input: Int32, error: Int32,
+        takesOutput: Bool
     ) -> Int32 {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, input, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        if takesOutput {
+            posix_spawn_file_actions_adddup2(&actions, error, 1)
+        } else {
+            posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        }
         posix_spawn_file_actions_adddup2(&actions, error, 2)
 
         var attributes = posix_spawnattr_t()

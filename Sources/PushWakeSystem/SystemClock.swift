@@ -37,6 +37,14 @@ public enum SystemClock {
         return Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1000
     }
 
+    /// This machine's zone now: seconds east of Greenwich, and its name.
+    public static func zone() -> (offset: Int64, name: String) {
+        var now = time(nil)
+        var parts = tm()
+        localtime_r(&now, &parts)
+        return (Int64(parts.tm_gmtoff), parts.tm_zone.map { String(cString: $0) } ?? "")
+    }
+
     /// Date and time here and now, `2026-03-29 02:30:00`.
     public static func localTime() -> String {
         var now = time(nil)

@@ -9,6 +9,7 @@ public import PushWakeCore
 ///     aor       one user, byte by byte; without it those of all users
 ///     contact   the Contact URI of one registration, byte by byte
 ///     user      a pattern with * and ?, of the user part when it has no @, else of the whole AoR
+///     part      a part of the AoR, in large or small letters
 ///     provider  as the column has it (`Provider.name`)
 ///     verdict   a part of what the column says, in large or small letters
 ///     age       +2d registered longer ago than two days, -1h within the last hour; both may be given. s, m, h, d, w
@@ -21,6 +22,8 @@ public struct ListingConditions: Equatable, Sendable {
     /// Empty for all users.
     public private(set) var aor = ""
     private var pattern: String?
+    /// In lower case.
+    private var part = ""
     /// Empty for all.
     private var contact = ""
     private var provider: Provider?
@@ -72,6 +75,7 @@ public struct ListingConditions: Equatable, Sendable {
         case "aor": aor = value
         case "contact": contact = value
         case "user": pattern = value
+        case "part": part = value.lowercased()
         case "provider":
             provider = Provider.allCases.first { $0.name == value }
             guard provider != nil else {
@@ -83,7 +87,7 @@ public struct ListingConditions: Equatable, Sendable {
         default:
             throw Mistake(
                 message: "there is no condition \"\(Self.shown(name[...]))\"; "
-                    + "write aor, contact, user, provider, verdict or age")
+                    + "write aor, contact, user, provider, part, verdict or age")
         }
         lines += "\(name)=\(value)\n"
     }
@@ -107,6 +111,7 @@ public struct ListingConditions: Equatable, Sendable {
 
     /// Whether bindings of this user may be meant.
     public func admits(user: String) -> Bool {
+        guard part.isEmpty || user.lowercased().contains(part) else { return false }
         guard let pattern else { return true }
         let part = pattern.contains("@") ? Substring(user) : user.prefix { $0 != "@" }
         return Glob.matches(part.utf8, pattern.utf8)

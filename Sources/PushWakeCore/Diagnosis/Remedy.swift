@@ -25,7 +25,7 @@ public enum Remedy {
     }
 
     /// A token or certificate that is not good at this time.
-    static let clock =
+    public static let clock =
         "set this machine's clock and keep it right by NTP (timedatectl, chronyc tracking): the tokens for Apple and Google carry its time"
     private static let shorter =
         "make the payload shorter, or take the app's default: pushwake explain shows what is sent"

@@ -40,6 +40,40 @@ public struct MetricHistogram: Equatable, Sendable {
         sum = sum.addingReportingOverflow(time).partialValue
     }
 
+    /// Counts the times of another with the same bounds as well.
+    public mutating func add(_ other: MetricHistogram) {
+        guard bounds == other.bounds else { return }
+        for index in counts.indices { counts[index] &+= other.counts[index] }
+        sum = sum.addingReportingOverflow(other.sum).partialValue
+    }
+
+    /// What was counted since it was `earlier`.
+    public func since(_ earlier: MetricHistogram?) -> MetricHistogram {
+        guard let earlier, bounds == earlier.bounds else { return self }
+        var new = self
+        for index in counts.indices { new.counts[index] = counts[index] &- min(counts[index], earlier.counts[index]) }
+        new.sum = sum &- earlier.sum
+        return new
+    }
+
+    /// Microseconds that so many of a hundred times do not exceed, between the bounds of its bucket in proportion; the last
+    /// bound for what lies above; nil without any time.
+    public func quantile(_ percent: UInt64) -> Int64? {
+        let all = total
+        guard all > 0 else { return nil }
+        let rank = max(1, (all &* percent &+ 99) / 100)
+        var seen: UInt64 = 0
+        for (index, count) in counts.enumerated() {
+            guard seen &+ count >= rank, bounds.indices.contains(index) else {
+                seen &+= count
+                continue
+            }
+            let lower = index == 0 ? 0 : bounds[index - 1]
+            return lower + (bounds[index] - lower) * Int64(clamping: rank - seen) / Int64(clamping: count)
+        }
+        return bounds.last
+    }
+
     /// Times counted.
     public var total: UInt64 { counts.reduce(0, &+) }
 }

@@ -14,8 +14,10 @@ public struct HTMLText: Sendable {
     /// Writes a value as text: markup's characters are escaped, controls and marks of writing direction become `?`.
     public mutating func value(_ value: String) { text += Self.escaped(value) }
 
-    /// Writes a number.
-    public mutating func number(_ value: Int) { text += String(value) }
+    /// Writes lines as text, each escaped as a value is.
+    public mutating func lines(_ lines: [String]) {
+        text += lines.map(Self.escaped).joined(separator: "\n")
+    }
 
     /// Writes `name="value"` after a blank.
     public mutating func attribute(_ name: StaticString, _ value: String) {
@@ -31,7 +33,22 @@ public struct HTMLText: Sendable {
 
     /// Writes a link to a search for a user or a Call-ID, which is the text unless another is given.
     public mutating func search(_ shown: String, linkedTo name: String? = nil) {
-        text += "<a href=\"/?q=\(Self.queryEscaped(name ?? shown))\">\(Self.escaped(shown))</a>"
+        link(shown, to: PageQuery.place(of: name ?? shown))
+    }
+
+    /// Writes a link to a place of this page.
+    public mutating func link(_ shown: String, to place: String) {
+        text += "<a"
+        attribute("href", place)
+        text += ">\(Self.escaped(shown))</a>"
+    }
+
+    /// Writes a choice of a form.
+    public mutating func option(_ value: String, _ shown: String, isChosen: Bool) {
+        text += "<option"
+        attribute("value", value)
+        text += isChosen ? " selected>" : ">"
+        text += "\(Self.escaped(shown))</option>"
     }
 
     /// The five characters that end a text or an attribute (HTML, 13.1.2.4).

@@ -20,6 +20,8 @@ final class EngineCore {
     private(set) var policy: RegistrationPolicy
     var statistics = Statistics()
     var times = CallTimes()
+    /// What `times` and the number of bindings were in the last hour.
+    var hour = LastHour()
     private var failureLines = FailureLines()
     var clock = ClockWatch(
         nil, wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds(),

@@ -138,6 +138,9 @@ final class TraceRing {
         isKept(id.sequence) ? entries[index(of: id.sequence)].trace : nil
     }
 
+    /// Its Call-ID, as it is shown; empty when it is forgotten.
+    func callID(of id: TraceID) -> String { isKept(id.sequence) ? entries[index(of: id.sequence)].trace.callID : "" }
+
     /// The trace with what is new in it since this was asked last; nil when it is forgotten.
     func takeNewSteps(_ id: TraceID) -> (trace: CallTrace, steps: [CallTrace.Step])? {
         guard isKept(id.sequence) else { return nil }
@@ -146,11 +149,16 @@ final class TraceRing {
         return (entries[place].trace, steps)
     }
 
-    /// The newest requests, the newest first.
-    func newest(_ limit: Int) -> [TraceID] {
-        let count = min(UInt64(max(limit, 0)), UInt64(entries.count))
-        return (0..<count).map { TraceID(sequence: last - $0) }
+    /// The newest requests, the newest first; with `before`, of those that are older than the one with this number.
+    func newest(_ limit: Int, before: UInt64? = nil) -> [TraceID] {
+        let newest = min(last, before.map { $0 > 0 ? $0 - 1 : 0 } ?? last)
+        let oldest = last - UInt64(entries.count)
+        guard newest > oldest else { return [] }
+        return (0..<min(UInt64(max(limit, 0)), newest - oldest)).map { TraceID(sequence: newest - $0) }
     }
+
+    /// The request that has, or had, this number.
+    func id(_ number: UInt64) -> TraceID { TraceID(sequence: number) }
 
     /// Requests with this Call-ID, the newest first; when there are none, those for this AoR. A name too long to be kept may
     /// also be given as it is shown.

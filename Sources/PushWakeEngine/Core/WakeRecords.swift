@@ -56,6 +56,13 @@ struct WakeRecords {
         return reasons.reason(of: Self.key(of: binding)) ?? ""
     }
 
+    /// Tokens that have woken their phones, and no longer do.
+    var silent: Int {
+        table.reduce(0) { sum, set in
+            sum + set.count { if case .stoppedWaking = $0.record.assessment { true } else { false } }
+        }
+    }
+
     /// Seconds since a time that a record has.
     static func ago(_ second: UInt32?, now: Int64) -> Int64? { second.map { max(0, now / 1000 - Int64($0)) } }
 

@@ -24,6 +24,7 @@ final class HTTPInterface {
     private var router = HTTPRouter([])
     private let events: EventEndpoint
     private let waits = HTTPWaits()
+    private let trials: TryEndpoint
     private var budget: RequestBudget
     private var attempts = PasswordAttempts()
     private var watch: KeyWatch
@@ -43,6 +44,7 @@ final class HTTPInterface {
         self.log = log
         self.settings = settings
         events = EventEndpoint(core: core, loop: loop)
+        trials = TryEndpoint(core: core, loop: loop, log: log)
         watch = KeyWatch(HTTPSetup.files(settings))
         budget = RequestBudget(rate: Double(settings.integer(.httpRate)))
         let hashes = HTTPAccess.Hashes(
@@ -95,6 +97,7 @@ final class HTTPInterface {
 
     func close() {
         waits.endAll()
+        trials.end()
         listener.close()
     }
 
@@ -271,7 +274,8 @@ final class HTTPInterface {
                 call.answer(MetricsReport(core, self).answer)
             },
         ] + TokenEndpoints(core: core).endpoints + PushEndpoints(core: core, waits: waits).endpoints
-            + PageEndpoints(core: core).endpoints + [events.endpoint]
+            + PageEndpoints(core: core) { [weak self] in self?.certificateExpiresAt }.endpoints
+            + [events.endpoint, trials.endpoint]
     }
 }
 

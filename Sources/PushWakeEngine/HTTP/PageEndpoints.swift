@@ -4,78 +4,179 @@ internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeSystem
 
-/// The page at `/`, with its stylesheet and its script.
+/// The pages of `/`, with their stylesheet, script and pictures.
 struct PageEndpoints {
-    /// Requests of the overview, and traces of one search.
+    /// Requests of the overview and of a page of calls, those that are looked through for one, and traces of one search.
+    private static let mostNew = 15
     private static let mostEntries = 50
+    private static let mostLooked = 2000
     private static let mostTraces = 5
+    /// Phones of one page.
+    private static let mostPhones = 50
 
     let core: EngineCore
+    /// Seconds since 1970 at which the certificate of `http_cert` ends; nil without one.
+    let certificateEnd: () -> Int64?
 
     var endpoints: [HTTPEndpoint] {
         [
-            HTTPEndpoint(method: "GET", path: "/", audience: .operators) { answer($0) },
-            HTTPEndpoint(method: "GET", path: "/style.css", audience: .operators) {
-                $0.answer(ServedAnswer(200, type: "text/css; charset=utf-8", body: Array(PageAssets.style.utf8)))
-            },
-            HTTPEndpoint(method: "GET", path: "/live.js", audience: .operators) {
-                let script = Array(PageAssets.script.utf8)
-                $0.answer(ServedAnswer(200, type: "text/javascript; charset=utf-8", body: script))
-            },
+            HTTPEndpoint(method: "GET", path: "/", audience: .operators) { showOverviewOrFindings($0) },
+            HTTPEndpoint(method: "GET", path: "/calls", audience: .operators) { showCalls($0) },
+            HTTPEndpoint(method: "GET", path: "/phones", audience: .operators) { showPhones($0) },
+            HTTPEndpoint(method: "GET", path: "/call.svg", audience: .operators) { showPicture($0) },
+            asset("/style.css", "text/css; charset=utf-8", PageAssets.style),
+            asset("/live.js", "text/javascript; charset=utf-8", PageAssets.script),
+            asset("/icon.svg", "image/svg+xml", PageAssets.icon),
         ]
     }
 
-    private func answer(_ call: HTTPCall) {
-        var page = StatusPage(now: SystemClock.monotonicMilliseconds(), release: Release.version)
-        page.query = Self.query(of: call.request)
-        guard !page.query.isEmpty else {
-            fillOverview(&page)
-            return call.answer(Self.answer(page))
-        }
-        core.facts(of: page.query) { facts in
-            fill(&page, facts)
-            call.answer(Self.answer(page))
+    private func asset(_ path: String, _ type: String, _ text: String) -> HTTPEndpoint {
+        HTTPEndpoint(method: "GET", path: path, audience: .operators) {
+            $0.answer(ServedAnswer(200, type: type, body: Array(text.utf8)))
         }
     }
 
     /// Which user or Call-ID a request is about; empty for none.
-    static func query(of request: ServedRequest) -> String {
-        (request.query["q"] ?? "").split(separator: " ").joined(separator: " ")
+    static func query(of request: ServedRequest) -> String { PageQuery.name(request.query["q"] ?? "") }
+
+    private var clock: PageClock {
+        let zone = SystemClock.zone()
+        return PageClock(
+            now: SystemClock.monotonicMilliseconds(), wall: SystemClock.wallSeconds(), offset: zone.offset,
+            zone: zone.name)
     }
 
-    private static func answer(_ page: StatusPage) -> ServedAnswer {
-        ServedAnswer(
-            200, type: "text/html; charset=utf-8", body: Array(page.html.utf8),
-            headers: [.init(name: "content-security-policy", value: StatusPage.policy)])
+    private func answer(_ call: HTTPCall, _ content: StatusPage.Content) {
+        let node = core.settings.text(.nodeURI)
+        let page = StatusPage(
+            content, clock: clock, release: Release.version,
+            host: node.isEmpty ? SystemName.host : "\(SystemName.host), \(node)")
+        call.answer(
+            ServedAnswer(
+                200, type: "text/html; charset=utf-8", body: Array(page.html.utf8),
+                headers: [.init(name: "content-security-policy", value: StatusPage.policy)]))
     }
 
-    private func fillOverview(_ page: inout StatusPage) {
-        page.held = core.calls.live
-        page.bindings = core.storeState.bindings
-        page.loadLevel = Int(core.load.meter.level.rawValue)
-        page.services = services
-        page.traces = core.traces.newest(Self.mostEntries).compactMap { core.traces.trace(of: $0) }
+    private func pageCalls(_ ids: [TraceID]) -> [PageCall] {
+        ids.compactMap { id in core.traces.trace(of: id).map { PageCall($0, number: id.sequence) } }
     }
 
-    private func fill(_ page: inout StatusPage, _ facts: DiagnosisFacts) {
-        page.traces = core.traces.find(page.query, limit: Self.mostTraces).compactMap { core.traces.trace(of: $0) }
-        // A Call-ID is nobody's name.
-        let isUser = !facts.phones.isEmpty || !facts.removed.isEmpty || !facts.others.isEmpty
-        if isUser || page.traces.contains(where: { $0.aor == CallTrace.shown(page.query) }) {
-            page.diagnosis = UserDiagnosis(facts)
+    // MARK: Overview
+
+    private func showOverviewOrFindings(_ call: HTTPCall) {
+        let name = Self.query(of: call.request)
+        guard name.isEmpty else { return showFindings(call, name) }
+        var overview = PageOverview(core, certificateEnd: certificateEnd()).overview
+        overview.calls = pageCalls(core.traces.newest(Self.mostNew))
+        answer(call, .overview(overview))
+    }
+
+    // MARK: Calls
+
+    private func showCalls(_ call: HTTPCall) { answer(call, .calls(calls(CallFilter { call.request.query[$0] }))) }
+
+    private func calls(_ filter: CallFilter) -> CallList {
+        let now = SystemClock.monotonicMilliseconds()
+        var (found, last): ([PageCall], UInt64?) = ([], nil)
+        for id in core.traces.newest(Self.mostLooked, before: filter.before) {
+            guard let trace = core.traces.trace(of: id) else { continue }
+            if filter.isOlder(trace, now: now) { return CallList(filter, found, next: nil) }
+            last = id.sequence
+            guard filter.admits(trace, now: now) else { continue }
+            found.append(PageCall(trace, number: id.sequence))
+            if found.count == Self.mostEntries { break }
+        }
+        let next = last.flatMap { core.traces.newest(1, before: $0).isEmpty ? nil : $0 }
+        return CallList(filter, found, next: next)
+    }
+
+    private func showPicture(_ call: HTTPCall) {
+        guard let number = call.request.query["number"].flatMap({ UInt64($0) }),
+            let trace = core.traces.trace(of: core.traces.id(number))
+        else { return call.answer(.problem(404, "this call is forgotten")) }
+        let picture = SequencePicture(trace).document("\(trace.method) to \(trace.aor)")
+        call.answer(
+            ServedAnswer(
+                200, type: "image/svg+xml", body: Array(picture.utf8),
+                headers: [.init(name: "content-disposition", value: "attachment; filename=\"call-\(number).svg\"")]))
+    }
+
+    // MARK: Phones
+
+    private func showPhones(_ call: HTTPCall) {
+        let filter = PhoneFilter { call.request.query[$0] }
+        list(filter) { answer(call, .phones($0)) }
+    }
+
+    private func list(_ filter: PhoneFilter, _ done: @escaping (PhoneList) -> Void) {
+        var conditions = ListingConditions()
+        do throws(ListingConditions.Mistake) {
+            if !filter.user.isEmpty { try conditions.add("part", filter.user) }
+            if let choice = filter.choice { try conditions.add(choice.condition.name, choice.condition.value) }
+        } catch {
+            return done(PhoneList(filter, [], next: nil, problem: error.message))
+        }
+        PhoneSearch(core, conditions, most: Self.mostPhones).run(from: filter.cursor) { phones, next, problem in
+            done(PhoneList(filter, phones, next: next, problem: problem))
         }
     }
 
-    private var services: [StatusPage.PushService] {
-        let channels = core.delivery.channelList
-        return HealthReport(core).providers.map { entry in
-            let own = channels.filter { $0.provider == entry.provider }.map(\.channel.queue)
-            let answers = core.times.providerAnswers[entry.provider]
-            let mean = answers.flatMap { $0.total > 0 ? $0.sum / Int64(clamping: $0.total) / 1000 : nil }
-            return StatusPage.PushService(
-                name: entry.provider.name, state: entry.state.rawValue,
-                connections: own.reduce(0) { $0 + $1.connections },
-                waiting: own.reduce(0) { $0 + $1.count + $1.pausing }, meanAnswer: mean)
+    // MARK: One user or call
+
+    private func showFindings(_ call: HTTPCall, _ name: String) {
+        core.facts(of: name) { facts in
+            var findings = Findings(name)
+            findings.calls = pageCalls(core.traces.find(name, limit: Self.mostTraces))
+            let isBound = !facts.phones.isEmpty || !facts.removed.isEmpty
+            guard isBound || !facts.others.isEmpty || !findings.calls.isEmpty else {
+                return showSimilar(call, findings)
+            }
+            // A Call-ID is nobody's name.
+            if isBound || !facts.others.isEmpty
+                || findings.calls.contains(where: { $0.trace.aor == CallTrace.shown(name) })
+            {
+                findings.diagnosis = UserDiagnosis(facts)
+            }
+            guard isBound else { return answer(call, .findings(findings)) }
+            findings.canTry = !facts.phones.isEmpty && TryEndpoint.canTry(name)
+            // The facts come in the middle of an answer of the core's.
+            core.delivery.loop.schedule(after: 0) {
+                var own = ListingConditions()
+                // A name that is no condition has nothing bound.
+                try? own.add("aor", name)
+                PhoneSearch(core, own, most: Self.mostPhones).run(from: "") { phones, _, _ in
+                    findings.phones = phones.filter { $0.user == name }
+                    answer(call, .findings(findings))
+                }
+            }
+        }
+    }
+
+    /// One user's phones lead to the user's page.
+    private func answer(_ call: HTTPCall, _ phones: PhoneList) {
+        let users = Set(phones.phones.map(\.user))
+        guard users.count == 1, phones.next == nil, let user = users.first else { return answer(call, .phones(phones)) }
+        call.answer(ServedAnswer(303, headers: [.init(name: "location", value: PageQuery.place(of: user))]))
+    }
+
+    /// Nobody has this name: a Call-ID without its host, or a part of a user.
+    private func showSimilar(_ call: HTTPCall, _ nothing: Findings) {
+        let start = "\(nothing.name)@"
+        let known = core.traces.newest(TraceRing.capacity)
+        var findings = nothing
+        findings.calls = pageCalls(
+            Array(known.lazy.filter { core.traces.callID(of: $0).hasPrefix(start) }.prefix(Self.mostTraces)))
+        guard findings.calls.isEmpty else { return answer(call, .findings(findings)) }
+        var filter = PhoneFilter()
+        filter.user = nothing.name
+        core.delivery.loop.schedule(after: 0) {
+            list(filter) { phones in
+                guard phones.phones.isEmpty else { return answer(call, phones) }
+                var filter = CallFilter()
+                filter.user = nothing.name
+                let calls = calls(filter)
+                answer(call, calls.calls.isEmpty ? .findings(nothing) : .calls(calls))
+            }
         }
     }
 }

@@ -111,6 +111,7 @@ public final class EngineServer {
         everySecond()
         housekeeping()
         core.load.start()
+        core.watchHour()
         watchRefreshes(settings)
         core.onReload = { [weak self] in self?.reload() ?? [] }
         core.upstream?.restore()

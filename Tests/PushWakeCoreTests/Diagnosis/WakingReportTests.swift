@@ -154,10 +154,11 @@ private let rows = [
         #expect(report.findings.first { $0.isMissing }?.text == row.missing.meaning)
     }
 
-    @Test(arguments: [
-        (2, [.binding]), (43, [.binding, .push]), (2000, [.binding, .push, .register]),
-        (2800, [.binding, .push, .register, .token, .instance, .registers, .request, .answer]),
-    ] as [(Int64, [WakingReport.Step])])
+    @Test(
+        arguments: [
+            (2, [.binding]), (43, [.binding, .push]), (2000, [.binding, .push, .register]),
+            (2800, [.binding, .push, .register, .token, .instance, .registers, .request, .answer]),
+        ] as [(Int64, [WakingReport.Step])])
     func `is certain of what cannot change while the call goes on`(at: Int64, steps: [WakingReport.Step]) {
         let report = WakingReport(
             facts {
@@ -214,7 +215,9 @@ private let rows = [
     @Test func `knows a request that comes long after its push`() {
         #expect(WakingReport(facts { $0.early = early(900) }).missing == nil)
         #expect(WakingReport(facts { $0.early = early(nil) }).missing == .register(.fcm))
-        #expect(WakingReport(facts { $0.early = early(nil, .rejected) }).missing == .acceptance(.fcm, .rejected, reason: ""))
+        #expect(
+            WakingReport(facts { $0.early = early(nil, .rejected) }).missing == .acceptance(.fcm, .rejected, reason: "")
+        )
         var declines = until(1801, Event(at: 1850, phone: 1, .answered(603)))
         declines.early = early(900)
         #expect(WakingReport(declines).missing == .lateRequest(status: 603, seconds: 20))

@@ -29,6 +29,13 @@ import Testing
     }
 
     @Test(arguments: [
+        ("OB", "bob", true), ("b@EX", "Bob@example.com", true), ("*", "bob", false), ("bob@", "bob", false),
+    ])
+    func `a part of a user is meant in any case`(_ part: String, _ user: String, _ fits: Bool) throws {
+        #expect(try conditions(("part", part)).admits(user: user) == fits)
+    }
+
+    @Test(arguments: [
         ("bob", "bob", true), ("bob", "bob@example.com", true), ("bob", "bobby", false),
         ("b*", "bob@example.com", true),
         ("*", "", true), ("?ob", "bob", true), ("?ob", "ob", false), ("*@example.com", "bob@example.com", true),

@@ -34,6 +34,17 @@ private func binding(_ token: String, _ provider: Provider = .fcm) -> Binding {
         #expect(traces.newest(2).compactMap { traces.trace(of: $0)?.cseq } == [5, 4])
     }
 
+    @Test func `lists what is older than a request, as far as it is kept`() {
+        let traces = TraceRing(capacity: 3)
+        #expect(traces.newest(5, before: 9).isEmpty)
+        for cseq in 1...5 as ClosedRange<UInt32> { _ = traces.call("call\(cseq)@x", cseq: cseq) }
+        func older(_ number: UInt64) -> [UInt32] {
+            traces.newest(10, before: number).compactMap { traces.trace(of: $0)?.cseq }
+        }
+        #expect(older(5) == [4, 3] && older(3) == [] && older(0) == [] && older(.max) == [5, 4, 3])
+        #expect(traces.callID(of: traces.id(5)) == "call5@x" && traces.callID(of: traces.id(1)).isEmpty)
+    }
+
     @Test func `forgets the oldest request, and what is noted of it`() {
         let traces = TraceRing(capacity: 3)
         let first = traces.call("a", cseq: 1)

@@ -33,6 +33,34 @@ extension CallTrace {
         return end.how == .cancelled ? .early(text) : .failed(text)
     }
 
+    /// What a reader sees of it at one glance.
+    public enum Fate: String, CaseIterable, Sendable {
+        /// It goes on, or nobody says how it ended.
+        case open
+        /// A phone rang, or took it.
+        case rang
+        /// The caller hung up before a phone could ring.
+        case early
+        /// A phone came when it was over.
+        case late
+        /// No phone rang.
+        case lost
+    }
+
+    /// Which of these it is.
+    public var fate: Fate {
+        switch result {
+        case .open: .open
+        case .fine: .rang
+        case .early: hasLatePhone ? .late : .early
+        case .failed: hasLatePhone ? .late : .lost
+        }
+    }
+
+    private var hasLatePhone: Bool {
+        fates.contains { if case .late = $0.fate { true } else { false } }
+    }
+
     /// Of each phone, in order.
     private var fates: [(device: UInt8, fate: PhoneFate)] {
         var courses: [(device: UInt8, course: PhoneCourse)] = []
