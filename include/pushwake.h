@@ -473,6 +473,13 @@ enum pushwake_caller {
     PUSHWAKE_CALLER_WITHHELD = 2  /* nobody (RFC 3323) */
 };
 
+/* Which phones of a user a request is for. */
+enum pushwake_scope {
+    PUSHWAKE_SCOPE_USER     = 0, /* all */
+    PUSHWAKE_SCOPE_CONTACTS = 1, /* those whose contacts are given */
+    PUSHWAKE_SCOPE_OTHERS   = 2  /* those that have none of the contacts that are given */
+};
+
 typedef struct pushwake_wake_request {
     size_t size;
     int event; /* enum pushwake_event */
@@ -509,12 +516,13 @@ typedef struct pushwake_wake_request {
     pushwake_str shown;
     pushwake_str privacy;      /* without headers: the value of a Privacy header (RFC 3323) */
     pushwake_str content_encoding; /* without headers: of `text` */
+    uint64_t scope;            /* enum pushwake_scope; read by pushwake_legs_described() alone */
 } pushwake_wake_request;
 #define PUSHWAKE_WAKE_REQUEST_INIT                                                         \
     { sizeof(pushwake_wake_request), 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },          \
       { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL, 0,                         \
       sizeof(pushwake_contact), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, NULL, 0, { NULL, 0 }, 0, 0,               \
-      { NULL, 0 }, { NULL, 0 }, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 } }
+      { NULL, 0 }, { NULL, 0 }, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0 }
 
 typedef struct pushwake_wake_result {
     size_t size;
@@ -768,8 +776,12 @@ int pushwake_query(pushwake_client *client, int kind, pushwake_str argument,
  * some. */
 int pushwake_bindings_count(pushwake_client *client, pushwake_str aor);
 
-/* The same, and gives one column of each as text: a name of PUSHWAKE_QUERY_BINDINGS, such as "provider". An unknown
- * column gives nothing. */
+/* The same, of those whose phones have none of these contacts. */
+int pushwake_bindings_beside(pushwake_client *client, pushwake_str aor, const pushwake_contact *contacts,
+                             size_t count, size_t contact_size);
+
+/* The same as pushwake_bindings_count(), and gives one column of each as text: a name of PUSHWAKE_QUERY_BINDINGS, such
+ * as "provider". An unknown column gives nothing. */
 int pushwake_bindings_field(pushwake_client *client, pushwake_str aor, pushwake_str column,
                             pushwake_line_fn on_value, void *context);
 
@@ -918,7 +930,7 @@ int pushwake_legs_use(pushwake_legs *legs, pushwake_settings *settings, pushwake
 int pushwake_legs_receive(pushwake_legs *legs, pushwake_str message);
 
 /* Who the user of a request is: of `user` count `contacts`, `call_id`, who calls, `media` and `ring_seconds`; those that
- * are empty are as the request says. `may_wake`: pushwake_may_wake(); 0: who can be reached is rung, and that is all. */
+ * are empty are as the request says, and `scope`. `may_wake`: pushwake_may_wake(); 0: who can be reached is rung, and that is all. */
 int pushwake_legs_described(pushwake_legs *legs, uint64_t handle, const pushwake_wake_request *user, int may_wake);
 
 /* What a phone said to an OPTIONS: its status; 0: nothing for `silent_after`; 503: it cannot be reached. */

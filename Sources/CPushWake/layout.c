@@ -11,7 +11,7 @@ _Static_assert(sizeof(pushwake_header) == 32, "pushwake_header");
 _Static_assert(sizeof(pushwake_register_request) == 120, "pushwake_register_request");
 _Static_assert(sizeof(pushwake_register_result) == 152, "pushwake_register_result");
 _Static_assert(sizeof(pushwake_contact) == 128, "pushwake_contact");
-_Static_assert(sizeof(pushwake_wake_request) == 352, "pushwake_wake_request");
+_Static_assert(sizeof(pushwake_wake_request) == 360, "pushwake_wake_request");
 _Static_assert(sizeof(pushwake_wake_result) == 64, "pushwake_wake_result");
 _Static_assert(sizeof(pushwake_verb) == 240, "pushwake_verb");
 _Static_assert(sizeof(pushwake_resume_request) == 80, "pushwake_resume_request");

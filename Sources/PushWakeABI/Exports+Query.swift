@@ -137,6 +137,25 @@ public func pushwake_bindings_count(_ client: OpaquePointer!, _ aor: pushwake_st
     bindings(client, aor) { _ in }
 }
 
+@_cdecl("pushwake_bindings_beside") @implementation
+public func pushwake_bindings_beside(
+    _ client: OpaquePointer!, _ aor: pushwake_str, _ contacts: UnsafePointer<pushwake_contact>!, _ count: Int,
+    _ contact_size: Int
+) -> CInt {
+    let view = ContactsView(contacts, count, stride: contact_size)
+    let known = view.indices.map { view[$0].known }
+    var found: CInt = 0
+    let status = bindings(client, aor) { row in
+        func text(_ name: String) -> String { row.first { $0.name == name }?.text ?? "" }
+        let (instance, contact) = (text("instance"), text("contact"))
+        let isThere = known.contains {
+            !$0.instance.isEmpty && !instance.isEmpty ? $0.instance == instance : !$0.uri.isEmpty && $0.uri == contact
+        }
+        if !isThere { found += 1 }
+    }
+    return status < 0 ? status : found
+}
+
 @_cdecl("pushwake_bindings_field") @implementation
 public func pushwake_bindings_field(
     _ client: OpaquePointer!, _ aor: pushwake_str, _ column: pushwake_str, _ on_value: pushwake_line_fn!,

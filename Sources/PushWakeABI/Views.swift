@@ -209,6 +209,7 @@ struct WakeRequestView {
         }
         user.seconds = Int64(request.ring_seconds)
         user.offersVideo = request.media & UInt64(PUSHWAKE_MEDIA_VIDEO) != 0
+        user.scope = UInt8(exactly: request.scope).flatMap { WakeMessage.Scope(rawValue: $0) } ?? .user
         return user
     }
 

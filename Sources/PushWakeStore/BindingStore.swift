@@ -118,12 +118,12 @@ extension BindingStore {
         ).map { removed[$0] }
     }
 
-    /// What `register` would return; changes nothing.
+    /// What `register` would return, and what of the other address family there is no room for; changes nothing.
     public func contactsLeft(by bindings: [Binding], now: Int64) throws(StoreError) -> [String] {
         guard let aor = bindings.first?.aor else { return [] }
-        return RegistrationPlan(
-            storing: bindings, over: try self.bindings(of: aor, now: now), tombstones: try removed(of: aor), now: now
-        ).leftContacts
+        let plan = RegistrationPlan(
+            storing: bindings, over: try self.bindings(of: aor, now: now), tombstones: try removed(of: aor), now: now)
+        return plan.leftContacts + plan.otherFamily
     }
 }
 
@@ -132,6 +132,8 @@ public struct KeptRegistration: Equatable, Sendable {
     /// Contacts of replaced bindings that differ from the new one, that no remaining binding of the user has, and that the
     /// phone does not have beside the new one (another flow or address family).
     public var leftContacts: [String] = []
+    /// Contacts that the phone may have beside the new one, of the other address family.
+    public var otherFamily: [String] = []
     /// What was stored with a token that the user did not have.
     public var newTokens: [Binding] = []
     /// What was stored with a token that the user had, and a store that nodes share is to be told of again
@@ -142,6 +144,7 @@ public struct KeptRegistration: Equatable, Sendable {
 
     init(_ plan: RegistrationPlan) {
         leftContacts = plan.leftContacts
+        otherFamily = plan.otherFamily
         newTokens = plan.newTokens
         dueTokens = plan.dueTokens
     }

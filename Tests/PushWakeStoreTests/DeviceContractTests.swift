@@ -117,7 +117,11 @@ import Testing
             _ = try store.register([first], now: start)
             let other = makeBinding(
                 instance: row.instance, contact: row.contact, callID: "call-2", cseq: 2, at: start + 1)
-            #expect(try store.register([other], now: start + 1) == (row.isLeft ? [first.contact] : []))
+            // A registrar that has no room for it is told all the same.
+            #expect(try store.contactsLeft(by: [other], now: start + 1) == [first.contact])
+            let kept = try store.keep([other], now: start + 1)
+            #expect(kept?.leftContacts == (row.isLeft ? [first.contact] : []))
+            #expect(kept?.otherFamily == (row.isLeft ? [] : [first.contact]))
             let back = makeBinding(instance: row.instance, contact: first.contact, cseq: 2, at: start + 2)
             #expect(try store.register([back], now: start + 2) == (row.isLeft ? [other.contact] : []))
         }

@@ -54,6 +54,8 @@ package struct LegUser: Equatable {
     /// Seconds after which the host gives the request up; 0: it does not say.
     package var seconds: Int64 = 0
     package var offersVideo = false
+    /// Which phones of the user the host has dialled.
+    package var scope = WakeMessage.Scope.user
 
     package init(contacts: [WakeMessage.Contact] = []) { self.contacts = contacts }
 }

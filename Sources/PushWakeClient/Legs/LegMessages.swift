@@ -28,7 +28,7 @@ struct LegMessages: ~Copyable {
     /// Asks for a push; nil when the request is longer than a message.
     mutating func wake(_ request: WakeMessage) -> (id: UInt32, bytes: [UInt8])? {
         let id = begin(.wake, request.handle)
-        request.put(into: &writer)
+        request.put(into: &writer, text: request.text)
         for contact in request.contacts { contact.put(into: &writer, legs: false) }
         return finish().map { (id, $0) }
     }
@@ -76,35 +76,9 @@ struct LegMessages: ~Copyable {
     /// A ticket for a request that no engine has seen: whose phones it may wake is not known yet.
     private mutating func pendingTicket(of request: WakeMessage) -> [UInt8] {
         writer.begin(.resume, id: 0)
-        request.put(into: &writer)
+        request.put(into: &writer, text: request.text)
         writer.put(.bindingsPending, 1)
         return writer.isOverfull ? [] : writer.bytes
-    }
-}
-
-extension WakeMessage {
-    /// Writes all but what names it to its host, and its contacts.
-    func put(into writer: inout MessageWriter) {
-        writer.put(.event, Int64(event.rawValue))
-        if occasion != .usual { writer.put(.occasion, Int64(occasion.rawValue)) }
-        if !purr.isEmpty { writer.put(.purr, purr) }
-        writer.put(.seconds, seconds)
-        writer.put(.aor, aor)
-        if !domain.isEmpty { writer.put(.domain, domain) }
-        writer.put(.method, method)
-        writer.put(.callID, callID)
-        writer.put(.cseq, Int64(cseq))
-        writer.put(.hostKind, Int64(hostKind.rawValue))
-        writer.put(.waitingLeg, isWaitingLeg ? 1 : 0)
-        writer.put(.fromURI, fromURI)
-        writer.put(.fromDisplay, fromDisplay)
-        if !callerKey.isEmpty { writer.put(.callerKey, callerKey) }
-        writer.put(.fromTag, fromTag)
-        writer.put(.toURI, toURI)
-        if offersVideo { writer.put(.video, 1) }
-        if requiresReliableAnswers { writer.put(.reliable, 1) }
-        if !contentType.isEmpty { writer.put(.contentType, contentType) }
-        if !text.isEmpty { writer.put(.text, text) }
     }
 }
 

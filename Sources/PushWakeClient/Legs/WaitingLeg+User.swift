@@ -23,25 +23,33 @@ extension WaitingLeg {
         }
         if user.seconds > 0 { wake.seconds = user.seconds }
         if user.offersVideo { wake.offersVideo = true }
+        wake.scope = user.scope
     }
 
+    /// Contacts that the request may go to without anybody's having registered.
+    var reachable: [WakeMessage.Contact] { wake.scope == .others ? [] : wake.contacts }
+
     /// The request for an engine that has not seen it, its contacts with their legs: from now on these are numbered as ours.
+    /// What a phone has refused stands for its contact as long as no later leg is out to it.
     mutating func asResumed() -> WakeMessage {
         var request = wake
-        for index in legs.indices where legs[index].isLive {
+        for index in legs.indices where legs[index].isLive || legs[index].refusal > 0 {
             legs[index].engineNumber = legs[index].number
             let leg = legs[index]
-            let place = request.contacts.firstIndex { $0.key == leg.contact.key }
             guard leg.state != .queued else { continue }
-            if let place {
-                (request.contacts[place].leg, request.contacts[place].legStatus) = (leg.number, leg.heard)
-            } else {
+            var place = request.contacts.firstIndex { $0.key == leg.contact.key }
+            if place == nil {
                 // A phone at another node, which nobody rings once more.
                 var contact = leg.contact
                 if contact.uri.isEmpty { contact.uri = contact.key }
-                (contact.leg, contact.legStatus) = (leg.number, leg.heard)
                 request.contacts.append(contact)
+                place = request.contacts.count - 1
             }
+            guard let place, leg.isLive || request.contacts[place].leg == 0 || !request.contacts[place].isLegOut else {
+                continue
+            }
+            request.contacts[place].leg = leg.number
+            request.contacts[place].legStatus = leg.isLive ? leg.heard : leg.refusal
         }
         return request
     }
@@ -50,6 +58,8 @@ extension WaitingLeg {
     /// refused it.
     func mayRing(_ contact: WakeMessage.Contact) -> Bool {
         guard engine != .uninvolved, verdict == nil, left == nil else { return false }
+        let isNamed = wake.contacts.contains { $0.key == contact.key }
+        guard wake.scope == .user || isNamed == (wake.scope == .contacts) else { return false }
         return !legs.contains { leg in
             leg.contact.key == contact.key && leg.contact.flow == contact.flow
                 && (leg.isLive && leg.heard > 0 || leg.state == .out || best > 0 && !leg.isLive)

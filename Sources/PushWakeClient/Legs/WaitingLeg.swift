@@ -59,6 +59,8 @@ struct WaitingLeg {
         var isQuestion = false
         /// The highest provisional answer.
         var heard = 0
+        /// What its phone has said for good; 0: nothing.
+        var refusal = 0
         /// The number of the last 100 that named it.
         var announced = 0
 

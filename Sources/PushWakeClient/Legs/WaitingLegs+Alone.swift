@@ -33,7 +33,7 @@ extension WaitingLegs {
         guard let leg = legs[handle], leg.engine != .uninvolved, !leg.isWatched, leg.left == nil else { return }
         legs[handle]?.hopesUntil = leg.hasLiveLeg ? nil : min(leg.beganAt, now) &+ WaitingLeg.patience
         ringKnown(handle, now, &out) { [awakeFor = policy.awakeFor] in
-            $0.reach == .open || $0.age >= 0 && $0.age <= awakeFor && awakeFor > 0
+            $0.reach == .open || CallDevices.isFresh($0.age, awakeFor)
         }
         if legs[handle]?.hasLiveLeg == true { legs[handle]?.hopesUntil = nil }
         watch(handle)
@@ -53,7 +53,7 @@ extension WaitingLegs {
         _ handle: UInt64, _ now: Int64, _ out: inout [LegAction], where isWanted: (WakeMessage.Contact) -> Bool
     ) {
         guard let leg = legs[handle] else { return }
-        for contact in leg.wake.contacts
+        for contact in leg.reachable
         where contact.reach != .lost && contact.reach != .refuses && isWanted(contact) {
             guard !leg.legs.contains(where: { $0.contact.key == contact.key && !$0.isQuestion }) else { continue }
             ring(handle, contact, engineNumber: 0, isKnown: true, now, &out)

@@ -144,7 +144,7 @@ extension WaitingLegs {
         legs[handle]?.engine = .watching(ticket: answer.ticket)
         legs[handle]?.hopesUntil = nil
         legs[handle]?.endsAt = now &+ max(answer.limit, 0) &+ WaitingLeg.grace
-        let contacts = legs[handle]?.wake.contacts ?? []
+        let contacts = legs[handle]?.reachable ?? []
         var held: [WakeMessage.Contact] = []
         for index in contacts.indices {
             if let number = answer.leg(at: index) {

@@ -32,7 +32,9 @@ extension WaitingLegs {
         guard let leg = legs[handle]?.legs[index] else { return }
         if policy.host == .dialplan { report(handle, index, 0, isFromPhone: false, &out) }
         if leg.heard > 0 { report(handle, index, leg.heard, isFromPhone: true, &out) }
-        if case .over(let status) = leg.state, status > 0 { report(handle, index, status, isFromPhone: true, &out) }
+        if case .over(let status) = leg.state, status > 0 {
+            report(handle, index, status, isFromPhone: leg.refusal > 0, &out)
+        }
     }
 
     /// Does what can be done now: the next leg, or the end.
@@ -203,7 +205,10 @@ extension WaitingLegs {
         guard let leg = legs[handle] else { return }
         let number = leg.legs[index].number
         legs[handle]?.legs[index].state = .over(status)
-        if isFromPhone { legs[handle]?.best = FinalAnswer.better(leg.best, status) }
+        if isFromPhone {
+            legs[handle]?.best = FinalAnswer.better(leg.best, status)
+            legs[handle]?.legs[index].refusal = status
+        }
         if leg.place == .out(number) { legs[handle]?.place = .returning }
         report(handle, index, status, isFromPhone: isFromPhone, &out)
         if leg.isWatched, isEngineHere, leg.legs[index].engineNumber > 0 {

@@ -191,5 +191,7 @@ public enum EngineProtocol {
         case bindingsPending = 95
         /// 1: the request is held by waiting legs, and its verbs go to the supervisor of its host alone.
         case waitingLeg = 96
+        /// Which phones of the user a request is for (`WakeMessage.Scope`).
+        case scope = 97
     }
 }

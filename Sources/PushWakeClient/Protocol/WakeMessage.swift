@@ -4,6 +4,15 @@ package import PushWakeCore
 
 /// What `wake`, `wait` and `resume` carry: a request for a user, and the contacts the registrar has.
 package struct WakeMessage: Equatable {
+    /// Which phones of the user a request is for; raw values are `enum pushwake_scope`.
+    package enum Scope: UInt8 {
+        case user = 0
+        /// Those whose contacts it names.
+        case contacts = 1
+        /// Those that have none of the contacts that it names.
+        case others = 2
+    }
+
     /// A contact of the registrar.
     package struct Contact: Equatable {
         package var uri = ""
@@ -82,6 +91,7 @@ package struct WakeMessage: Equatable {
     package var isWaited = false
     /// Waiting legs hold it: no process of its host but the supervisor executes its verbs.
     package var isWaitingLeg = false
+    package var scope = Scope.user
 
     /// A text that a dialplan has taken and does not hold: its sender knows it as accepted, and phones have it by push alone.
     package var isLeftToPushes: Bool {
@@ -124,6 +134,7 @@ package struct WakeMessage: Equatable {
             case .withoutContacts: hasNoContacts = reader.number(field) != 0
             case .host: host = UInt64(bitPattern: reader.number(field))
             case .handle: handle = UInt64(bitPattern: reader.number(field))
+            case .scope: scope = Scope(rawValue: UInt8(truncatingIfNeeded: reader.number(field))) ?? .user
             case .waitingLeg: isWaitingLeg = reader.number(field) != 0
             case .hostKind: hostKind = CallHost(rawValue: UInt8(truncatingIfNeeded: reader.number(field))) ?? .proxy
             default: break

@@ -86,8 +86,12 @@ public struct CallDevices: Equatable, Sendable {
             && (contact.uri == binding.contact || contact.uri == binding.contactWithoutPushParameters)
     }
 
+    /// Whether a phone counts as awake by its REGISTER alone, which came less than `awakeFor` seconds ago. Ages are whole
+    /// seconds, cut: 5 may be almost 6.
+    package static func isFresh(_ age: Int64, _ awakeFor: Int64) -> Bool { age >= 0 && age < awakeFor }
+
     private static func isAwake(_ contact: CallContact, _ awakeFor: Int64) -> Bool {
-        contact.reach == .open || awakeFor > 0 && contact.age >= 0 && contact.age <= awakeFor
+        contact.reach == .open || isFresh(contact.age, awakeFor)
     }
 
     /// The one registered last stands first; what has no time keeps its order.

@@ -31,6 +31,9 @@ public struct CallPolicy: Equatable, Sendable {
     /// The same for a MESSAGE, which the script may store.
     public var unansweredMessage = 480
 
+    /// Whether a phone that registers, and that nothing was known of, takes part.
+    public var joinsOthers = true
+
     public init() {}
 }
 

@@ -404,6 +404,7 @@ extension EngineCore {
             Self.put("payload_reason", choice.reason, &writer)
         }
         Self.put("instance", binding.instance, &writer)
+        Self.put("contact", binding.contactWithoutPushParameters, &writer)
         Self.put("registered_ago", max(0, now &- binding.registeredAt), &writer)
         Self.put("expires_in", max(0, binding.expiresAt &- now), &writer)
         Self.put("removed", row.removed, &writer)

@@ -227,6 +227,8 @@ extension EngineCore {
             let requested = registration.requestedExpires(of: contact).map(Int64.init) ?? Self.defaultExpires
             // SIP has 32 bits for it (RFC 3261, 20.19); the socket has 64.
             let expires = granted > 0 ? min(granted, Int64(UInt32.max)) : requested
+            // Where a registrar keeps no instance (Asterisk), nothing says later that both contacts are of one phone.
+            let isNameless = saved.map { host.contacts[$0].instance.isEmpty } ?? false
             let contact = shared == nil ? nil : saved.map { host.contacts[$0] }
             for index in bindings.indices {
                 bindings[index].registeredAt = now
@@ -241,6 +243,7 @@ extension EngineCore {
                 continue
             }
             bound.replaced.take(kept.leftContacts)
+            if isNameless { bound.replaced += kept.otherFamily }
             bound.newTokens.take(kept.newTokens)
             bound.dueTokens.take(kept.dueTokens)
             bound.stored.take(bindings)

@@ -139,7 +139,7 @@ extension EngineCore {
     private func resume(_ ticket: RequestTicket, _ bindings: [Binding], isClaimed: Bool = false) {
         let now = SystemClock.monotonicMilliseconds()
         let request = makeRequest(
-            ticket.message, APNsTokenKind(settings).named(bindings), now, age: ticket.age)
+            ticket.message, APNsTokenKind(settings).named(ticket.message.inScope(bindings)), now, age: ticket.age)
         if ticket.isPending, isClaimed { request.pushes.turn = .perhapsOfAnother }
         calls.add(request)
         traces.note(request.trace, ticket.isPending ? .bindingsLate(ticket.age) : .resumed, now: now)
@@ -255,28 +255,7 @@ extension WakeMessage {
     fileprivate func ticket(text: String, devices: [CallDevice], isPending: Bool = false) -> [UInt8] {
         var writer = MessageWriter(room: 512)
         writer.begin(.resume, id: 0)
-        writer.put(.event, Int64(event.rawValue))
-        if occasion != .usual { writer.put(.occasion, Int64(occasion.rawValue)) }
-        if !purr.isEmpty { writer.put(.purr, purr) }
-        writer.put(.seconds, seconds)
-        writer.put(.aor, aor)
-        if !domain.isEmpty { writer.put(.domain, domain) }
-        writer.put(.method, method)
-        writer.put(.callID, callID)
-        writer.put(.cseq, Int64(cseq))
-        if hostKind != .proxy { writer.put(.hostKind, Int64(hostKind.rawValue)) }
-        if isWaitingLeg { writer.put(.waitingLeg, 1) }
-        writer.put(.fromURI, fromURI)
-        writer.put(.fromDisplay, fromDisplay)
-        if !callerKey.isEmpty { writer.put(.callerKey, callerKey) }
-        writer.put(.fromTag, fromTag)
-        if offersVideo { writer.put(.video, 1) }
-        if requiresReliableAnswers { writer.put(.reliable, 1) }
-        writer.put(.toURI, toURI)
-        if !text.isEmpty {
-            writer.put(.contentType, contentType)
-            writer.put(.text, text)
-        }
+        put(into: &writer, text: text)
         if isPending { writer.put(.bindingsPending, 1) }
         for device in devices { writer.put(.token, Int64(bitPattern: HeldRequest.fingerprint(of: device))) }
         return writer.bytes

@@ -89,6 +89,7 @@ extension EngineCore {
 
     private func wake(_ message: WakeMessage, _ bindings: [Binding], isClaimed: Bool) -> WakeAnswer {
         var answer = WakeAnswer(contacts: message.contacts.count)
+        let bindings = message.inScope(bindings)
         guard !bindings.isEmpty else { return answer }
         answer.bindings = bindings.count
         if message.event == .chat, case .notice(let reason) = MessageBody(contentType: message.contentType) {
@@ -166,7 +167,7 @@ extension EngineCore {
         // A mailbox's server reports after each REGISTER, and a push for that would bring the next REGISTER.
         let window = max(settings.integer(.awakeFor), message.event == .voicemail ? Self.blindWindow : 0)
         var contacts = message.contacts.map(\.known)
-        if !message.purr.isEmpty {
+        if !message.purr.isEmpty || message.scope == .others {
             // A request within a dialog is for one device alone.
             contacts.removeAll { contact in !bindings.contains { CallDevices.matches(contact, $0) } }
         }
@@ -176,8 +177,7 @@ extension EngineCore {
             isAwake: { binding in
                 // A token that was reported over HTTP has no registration.
                 guard message.hasNoContacts, binding.expiresAt > wall else { return false }
-                let age = wall &- binding.registeredAt
-                return age >= 0 && age <= max(window, Self.blindWindow)
+                return CallDevices.isFresh(wall &- binding.registeredAt, max(window, Self.blindWindow))
             })
         for index in devices.devices.indices where hasJustRefused(devices.devices[index], message, now) {
             devices.devices[index].isAwake = true
@@ -214,6 +214,7 @@ extension EngineCore {
                 !isRefused && delivery.isHealthy(for: bindings[chosen.index], chosen.type)
         }
         var policy = callPolicy.of(message.method, isInDialog: !message.purr.isEmpty)
+        policy.joinsOthers = message.scope == .user
         // A channel that waits is a dialplan's, which says nothing of its legs and takes no word for its caller.
         let host = message.handle == 0 ? CallHost.dialplan : message.hostKind
         let isHeard = message.handle != 0 && host.canSay(provisional: policy.wakeProvisional)
@@ -297,4 +298,15 @@ protocol WakeWaiter: AnyObject {
 
     /// Takes an event; must not call back.
     func tell(_ event: WaitEvent)
+}
+
+extension WakeMessage {
+    /// Bindings of the phones that the request is for. A contact that a leg is out to may be that of a phone that it has woken.
+    func inScope(_ bindings: [Binding]) -> [Binding] {
+        guard scope != .user else { return bindings }
+        let named = contacts.filter { scope == .contacts || $0.leg == 0 }.map(\.known)
+        return bindings.filter { binding in
+            named.contains { CallDevices.matches($0, binding) } == (scope == .contacts)
+        }
+    }
 }

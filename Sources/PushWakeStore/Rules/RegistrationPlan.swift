@@ -18,6 +18,8 @@ struct RegistrationPlan {
     private(set) var stored: [Binding] = []
     /// Contacts that the device has left.
     private(set) var leftContacts: [String] = []
+    /// Contacts that it may have beside the new one, of the other address family.
+    private(set) var otherFamily: [String] = []
     /// What of `stored` has a token that the user did not have.
     private(set) var newTokens: [Binding] = []
     /// The others whose REGISTER is the first of a period (`BindingLimits.tokenNotePeriod`).
@@ -96,13 +98,16 @@ struct RegistrationPlan {
     private mutating func leave(_ old: Binding, _ live: [Binding], _ now: Int64) {
         let contact = old.contact
         guard !contact.isEmpty, !stored.contains(where: { $0.contact.isSameBytes(as: contact) }),
-            !leftContacts.contains(where: { $0.isSameBytes(as: contact) }), let new = stored.first,
-            !old.isBeside(instance: new.instance, contact: new.contact, flowNumber: new.flowNumber)
+            !(leftContacts + otherFamily).contains(where: { $0.isSameBytes(as: contact) }), let new = stored.first
         else { return }
         for index in live.indices where live[index].forgetAt > now && !replaced.contains(index) {
             if live[index].contact.isSameBytes(as: contact) { return }
         }
-        leftContacts.append(contact)
+        if !old.isBeside(instance: new.instance, contact: new.contact, flowNumber: new.flowNumber) {
+            leftContacts.append(contact)
+        } else if old.flowNumber == 0 || new.flowNumber == 0 {
+            otherFamily.append(contact)
+        }
     }
 }
 

@@ -30,6 +30,25 @@ import Testing
         #expect(call.ended == how)
     }
 
+    /// Its CANCEL goes where it no longer is. One whose connection ends is rung anew.
+    @Test(arguments: [
+        (CallContact.udp("a2", flow: "2"), "push 0 cancel"), (.udp("a1", flow: "1"), ""), (.udp("a1", flow: "2"), "push 0 cancel"),
+        (.tcp("a2", flow: "2"), ""),
+    ])
+    func `is pushed to a phone that rings and has moved since, over UDP`(place: CallContact, notice: String) {
+        for device in [CallDevice.asleep("a"), .awake("a", .udp("a1", flow: "1"))] {
+            let call = HeldCall(device)
+            _ = call.start()
+            if !device.isAwake {
+                #expect(call.accept() == "")
+                #expect(call.register("a", at: .udp("a1", flow: "1")).hasPrefix("ring 1 a1"))
+            }
+            #expect(call.hear(180, leg: 1) == "")
+            #expect(call.register("a", at: place) == "")
+            #expect(call.end(.cancelled) == notice)
+        }
+    }
+
     @Test func `is not pushed to a phone that gets nothing but calls`() {
         var device = CallDevice.asleep("a")
         device.takesNotices = false

@@ -107,4 +107,10 @@ import Testing
         #expect(takes(binding(nil, "a", .fcm)) == [true])
         #expect(takes(binding(.voip, "a", .acrobits)) == [false])
     }
+
+    /// Ages are whole seconds, cut: 5 may be almost 6.
+    @Test(arguments: [(0, 5, true), (4, 5, true), (5, 5, false), (-1, 5, false), (0, 0, false), (0, 1, true), (1, 1, false)])
+    func `takes a phone for awake that registered less than so many seconds ago`(age: Int64, window: Int64, isAwake: Bool) {
+        #expect(CallDevices.isFresh(age, window) == isAwake)
+    }
 }

@@ -331,6 +331,14 @@ import Testing
         #expect(call.register("a", at: .udp("a1")) == "ring 3 a1, give up 480")
     }
 
+    @Test func `and is unknown takes no part in a request for one of the phones`() {
+        let call = HeldCall(.asleep("a"), change: { $0.joinsOthers = false })
+        #expect(call.start() == "push 0 call, hold")
+        #expect(call.accept() == "")
+        #expect(call.register("new", at: .udp("n1")) == "")
+        #expect(call.register("a", at: .udp("a1")).hasPrefix("ring 1 a1"))
+    }
+
     @Test func `and is unknown joins phones that ring, with nothing held`() {
         let call = HeldCall(.plain(.udp("d1")))
         #expect(call.start() == "ring 1 d1")

@@ -362,6 +362,25 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         #expect(EngineClient.number(.pushed, in: reply) == 0)
     }
 
+    /// Its phone has this contact, or none.
+    @Test(arguments: [
+        (WakeMessage.Scope.user, true, Int64(1)), (.contacts, true, 1), (.others, true, 0),
+        (.user, false, 1), (.contacts, false, 0), (.others, false, 1),
+    ])
+    func `wakes those of a user's phones that the request is for`(scope: WakeMessage.Scope, hasContact: Bool, pushes: Int64) throws {
+        let bench = try CoreBench()
+        try bench.register(fcm)
+        let reply = try bench.ask(.wake) { writer in
+            writer.put(.event, Int64(0))
+            writer.put(.aor, "bob")
+            writer.put(.callID, "call@3")
+            writer.put(.scope, Int64(scope.rawValue))
+            writer.put(.contactURI, hasContact ? "sip:bob@10.0.0.1:5060" : "sip:bob@10.0.0.9:5060")
+            writer.put(.contactReachable, Int64(0))
+        }
+        #expect(EngineClient.number(.pushed, in: reply) == pushes)
+    }
+
     @Test(arguments: [
         ("application/im-iscomposing+xml", 0), ("message/imdn+xml;charset=utf-8", 0), ("text/plain", 1), ("", 1),
         ("message/cpim", 1),

@@ -59,6 +59,35 @@ private let fresh = LegScene.contact("fresh", age: 3)
         #expect(resumed?.first(.ticket).map { resumed?.bytes[$0.range] == [1, 2, 3] } == true)
     }
 
+    @Test func `tell the next one what a phone has refused, and how far another one is`() {
+        var scene = LegScene(contacts: [asleep])
+        scene.invite()
+        scene.answer(legs: [0])
+        scene.verb(.ring, leg: 1, contact: asleep.key)
+        scene.heard(leg: 1, 486)
+        scene.invite(cseq: 2)
+        scene.verb(.ring, leg: 2, contact: "sip:new@10.0.0.1")
+        scene.heard(leg: 2, 180)
+        scene.loseEngine()
+        scene.newEngine()
+        let told = scene.asked.last.map { WakeMessage(decoding: $0).contacts } ?? []
+        #expect(told.map(\.leg) == [1, 2] && told.map(\.legStatus) == [486, 180])
+    }
+
+    @Test func `do not tell the next one of a leg that only its way has failed`() {
+        var scene = LegScene(contacts: [asleep])
+        scene.invite()
+        scene.answer(legs: [0])
+        scene.verb(.pushed, leg: 0)
+        scene.verb(.ring, leg: 1, contact: asleep.key)
+        scene.heard(leg: 1, 503, isFromPhone: false)
+        scene.invite(cseq: 2)
+        scene.verb(.hold)
+        scene.loseEngine()
+        scene.newEngine()
+        #expect(scene.asked.last.map { WakeMessage(decoding: $0).contacts }?.map(\.leg) == [0])
+    }
+
     @Test func `ring who registers, and end at the time of the wait`() {
         var scene = LegScene(contacts: [asleep])
         scene.invite()

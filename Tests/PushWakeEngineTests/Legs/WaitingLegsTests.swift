@@ -222,6 +222,41 @@ private let open = LegScene.contact("open", .open)
     }
 }
 
+@Suite struct `A call in a channel to some of a user's phones` {
+    private func scene(_ scope: WakeMessage.Scope, hasEngine: Bool = true) -> LegScene {
+        var scene = LegScene(hasEngine: hasEngine, contacts: [asleep])
+        scene.user.scope = scope
+        scene.invite()
+        return scene
+    }
+
+    @Test(arguments: [(WakeMessage.Scope.user, Int64(0)), (.contacts, 1), (.others, 2)])
+    func `says to the engine which`(scope: WakeMessage.Scope, number: Int64) {
+        #expect(EngineClient.number(.scope, in: scene(scope).asked[0]) == number)
+    }
+
+    @Test func `without a contact goes to none that is known, and asks none`() {
+        var scene = scene(.others)
+        scene.answer(legs: [0], hold: 40_000)
+        #expect(!scene.orders.contains { if case .probe = $0 { true } else { false } })
+        scene.verb(.ring, leg: 1, contact: "sip:100@10.0.0.2")
+        #expect(scene.answers.last == "SIP/2.0 302 Moved Temporarily")
+        var plain = self.scene(.others)
+        plain.answer(legs: [0], hold: 0, watched: false)
+        #expect(plain.answers.last == "SIP/2.0 480 Temporarily Unavailable")
+    }
+
+    @Test(arguments: [(WakeMessage.Scope.contacts, "old", true), (.contacts, "new", false), (.others, "old", false), (.others, "new", true)])
+    func `rings without an engine whom it is for`(scope: WakeMessage.Scope, name: String, rings: Bool) {
+        var scene = scene(scope)
+        scene.answer(legs: [0])
+        scene.verb(.pushed, leg: 0)
+        scene.loseEngine()
+        scene.take(scene.legs.registered(LegScene.contact(name), aor: "100", domain: "", now: scene.now))
+        #expect((scene.answers.last == "SIP/2.0 302 Moved Temporarily") == rings)
+    }
+}
+
 @Suite struct `A call at a proxy that waits` {
     @Test func `names each leg in a numbered 100 and rings all`() {
         var scene = LegScene(.proxy, contacts: [open, asleep])

@@ -37,7 +37,7 @@ extension CallMachine {
             return join(registration, pushed, now, &verbs)
         }
         if let known { return join(registration, known, now, &verbs) }
-        guard !isClosed, devices.count < Self.mostDevices else { return false }
+        guard !isClosed, policy.joinsOthers, devices.count < Self.mostDevices else { return false }
         let index = devices.count
         devices.append(
             DeviceState(
@@ -165,6 +165,8 @@ extension CallMachine {
         let isCorrecting = isSameFlow && isFresh
         // A device that has several flows takes a request over one of them (RFC 5626, 5.3).
         let isOtherFlow = isRefresh && !isSameFlow || contact.isBeside(rung)
+        let isOverUDP = contact.reach == .datagram && rung.reach == .datagram && rung.isDirect
+        if leg.heard == .alerting, isOverUDP, !isOtherFlow { devices[index].hasMoved = !isSameFlow }
         switch leg.heard {
         case .alerting where isSameRun || isCorrecting || isOtherFlow: return
         case .trying where isSameFlow && (isSameRun || isCorrecting) || isOtherFlow: return

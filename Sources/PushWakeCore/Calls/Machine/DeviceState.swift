@@ -80,6 +80,8 @@ struct DeviceState {
     private(set) var rungContacts: [CallContact] = []
     private var legOpenedAt: Int64 = 0
     private(set) var failedKeys: [String] = []
+    /// It rings where datagrams no longer reach it: it has registered from elsewhere since.
+    var hasMoved = false
     /// It has been shown the end by `ringAndCancel`.
     var endWasShown = false
 
@@ -117,6 +119,7 @@ struct DeviceState {
         let old = legs
         legs = DeviceLegs(leg, other: besideOld ? old?.first : old?.other)
         rungContacts.append(contact)
+        hasMoved = false
         legOpenedAt = now
         next = nil
         return besideOld ? (nil, old?.other?.number) : (old?.first.number, nil)
@@ -275,10 +278,10 @@ extension DeviceState {
     private static let firstWord: Int64 = 1500
 
     /// Its leg is alive: the CANCEL, or what the phone said itself, tells it of the end. To who came for a push and was
-    /// silent until the end the CANCEL goes as the INVITE did: nobody reads it.
+    /// silent until the end the CANCEL goes as the INVITE did: nobody reads it. Nor does a phone that rings over UDP and moves.
     func hearsOverSIP(at end: Int64, _ policy: CallPolicy) -> Bool {
         guard let leg else { return false }
-        if leg.heard > .nothing { return true }
+        if leg.heard > .nothing { return !hasMoved }
         let pause = policy.silentAfter.flatMap { $0 > 0 ? $0 : nil } ?? Self.firstWord
         return leg.number != sent.afterLeg && end - (leg.sentAt ?? end) < pause
     }
