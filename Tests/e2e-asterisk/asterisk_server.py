@@ -189,7 +189,7 @@ class Asterisk:
             self.cli("dialplan reload")
 
     def settings(self, **values):
-        """Writes pushwake.conf: the engine of this Asterisk and what is given. WAIT=leg in the environment: all with that."""
+        """Writes pushwake.conf: the engine of this Asterisk and what is given. WAIT=dialplan in the environment: all with that."""
         rows = {
             "engine_path": f"{self.at}/bin/pushwake",
             "engine_socket": f"{self.at}/run/engine.sock",
@@ -254,7 +254,7 @@ class Asterisk:
 
     def wait_contact(self, user, seconds=2):
         """Where plain Dial() wakes phones: until it finds somebody. Without an engine it may not."""
-        if "wait = leg" not in (self.host_at / "etc/pushwake.conf").read_text():
+        if "wait = dialplan" in (self.host_at / "etc/pushwake.conf").read_text():
             return
         deadline = time.monotonic() + seconds
         while f"Contact:  {user}/" not in self.cli(f"pjsip show aor {user}") and time.monotonic() < deadline:

@@ -18,6 +18,7 @@ from sip_phone import Phone  # noqa: E402
 from sleeper import Frozen, Sleeper  # noqa: E402
 from workplace import Workplace  # noqa: E402
 
+# A dialplan that calls PushWake(), of docs/asterisk-pushwake.md; beside it plain Dial() wakes phones as well.
 SAMPLE = ROOT / "asterisk-glue" / "extensions_pushwake.conf.sample"
 USERS = [str(number) for number in range(100, 160)]
 

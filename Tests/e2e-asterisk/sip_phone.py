@@ -68,6 +68,8 @@ class Phone:
     media_port = None
     # What its offers have beside audio, as lines of SDP.
     more_media = ""
+    # Its own address, as URIs have it.
+    host = "127.0.0.1"
     # In the From of what it sends.
     name = "The Caller"
     # Of what it sends.
@@ -81,9 +83,9 @@ class Phone:
         self.user, self.server, self.transport = user, server, transport
         self.password = password or user + "-secret"
         kind = socket.SOCK_DGRAM if transport == "udp" else socket.SOCK_STREAM
-        self.socket = socket.socket(socket.AF_INET, kind)
-        self.socket.bind(("127.0.0.1", port or free_port()))
-        self.socket.connect(server)
+        self.socket = socket.socket(socket.AF_INET6 if ":" in self.host else socket.AF_INET, kind)
+        self.socket.bind((self.host.strip("[]"), port or free_port()))
+        self.socket.connect((server[0].strip("[]"), server[1]))
         if kind == socket.SOCK_STREAM:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.port = self.socket.getsockname()[1]
@@ -177,8 +179,8 @@ class Phone:
 
     @property
     def contact(self):
-        suffix = "" if self.transport == "udp" else ";transport=tcp"
-        return f"sip:{self.user}@127.0.0.1:{self.port}{suffix}"
+        suffix = "" if self.transport == "udp" else f";transport={self.transport}"
+        return f"sip:{self.user}@{self.host}:{self.port}{suffix}"
 
     def register(self, parameters="", headers=(), expires=300, contact=None, timeout=5.0):
         """Registers, answering a challenge once; `parameters` go into the Contact URI."""
@@ -220,7 +222,7 @@ class Phone:
         )
 
     def _via(self):
-        return f"SIP/2.0/{self.transport.upper()} 127.0.0.1:{self.port};branch=z9hG4bK{token()};rport"
+        return f"SIP/2.0/{self.transport.upper()} {self.host}:{self.port};branch=z9hG4bK{token()};rport"
 
     def _digest(self, challenge, method, uri):
         fields = dict(re.findall(r'(\w+)="?([^",]+)"?', challenge))
@@ -287,8 +289,8 @@ class Phone:
         )
         return self.expect_response(invite["Call-ID"], "BYE")
 
-    def refer(self, invite, number):
-        """Blind transfer of the call that it has answered."""
+    def refer(self, invite, number, replaces=""):
+        """Transfer of the call that it has answered: blind, or into the place of a call of its own (RFC 3891)."""
         target = re.search(r"<([^>]+)>", invite["Contact"]).group(1)
         self.send(
             f"REFER {target} SIP/2.0",
@@ -300,7 +302,7 @@ class Phone:
                 ("Call-ID", invite["Call-ID"]),
                 ("CSeq", f"{random.randint(1000, 9999)} REFER"),
                 ("Contact", f"<{self.contact}>"),
-                ("Refer-To", f"<sip:{number}@{self.server[0]}:{self.server[1]}>"),
+                ("Refer-To", f"<sip:{number}@{self.server[0]}:{self.server[1]}{'?Replaces=' if replaces else ''}{replaces}>"),
             ],
         )
         return self.expect_response(invite["Call-ID"], "REFER")
@@ -375,7 +377,7 @@ class Call:
         phone.send(
             f"{method} {uri} SIP/2.0",
             [
-                ("Via", f"SIP/2.0/{phone.transport.upper()} 127.0.0.1:{phone.port};branch={branch};rport"),
+                ("Via", f"SIP/2.0/{phone.transport.upper()} {phone.host}:{phone.port};branch={branch};rport"),
                 ("Max-Forwards", 70),
                 ("From", f'"{phone.name}" <sip:{phone.user}@{phone.server[0]}>;tag={self.from_tag}'),
                 ("To", self.to),

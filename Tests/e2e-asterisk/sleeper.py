@@ -54,6 +54,13 @@ class Sleeper:
         assert phone.register(self.parameters).status == 200
         return phone
 
+    def move(self, phone):
+        """The phone that is awake has another address now; the app runs on."""
+        moved = self._phone()
+        moved.instance, moved.register_id, moved.register_cseq = self.instance, phone.register_id, phone.register_cseq
+        assert moved.register(self.parameters).status == 200
+        return moved
+
     def wait_and_wake(self):
         self.simulator.wait_push(self.token)
         return self.wake()

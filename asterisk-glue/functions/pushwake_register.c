@@ -213,7 +213,7 @@ static pj_bool_t on_rx_request(pjsip_rx_data *rdata)
 		} else {
 			pushwake__request_strip(request, rdata);
 			if (request->contact_count) {
-				pushwake__companion_leave(request->aor);
+				pushwake__companion_leave(request->aor, (int) request->contact_count);
 			}
 			make_room(request, rdata);
 		}
@@ -292,6 +292,7 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 			pushwake__verb_execute(verb);
 		}
 		if (result.outcome == PUSHWAKE_REGISTER_STORED) {
+			pushwake__companion_know(request->aor);
 			pushwake__unwatched_check(request, &contacts);
 		}
 		if (result.outcome != PUSHWAKE_REGISTER_PLAIN) {
@@ -322,6 +323,7 @@ static void outgoing_response(struct ast_sip_endpoint *endpoint, struct ast_sip_
 			store(request, tdata);
 		}
 	}
+	pushwake__companion_return(request->aor);
 	end_request();
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*!
  * \file
- * \brief The companion: an AoR whose phones can be woken and that has no other contact has one that leads to the place
- * where requests wait. So everything that dials the AoR finds somebody.
+ * \brief The companion: an AoR of which a phone sleeps and has no contact has one that leads to the place where requests
+ * wait. So everything that dials the AoR, or all its contacts, finds it.
  *
- * It goes when a phone registers, before the registrar counts contacts; it comes back with the last contact's end.
+ * Where there is no room for it beside phones it goes before the registrar counts contacts.
  */
 #include "asterisk.h"
 
@@ -41,6 +41,11 @@ struct registering {
 static struct ao2_container *all_registering;
 /*! Held from the look whether one registers until the companion is there, and from the note that one does until it is gone. */
 AST_MUTEX_DEFINE_STATIC(place_lock);
+
+/*! AoRs of which a phone sleeps and has no contact, as far as is known. */
+static struct ao2_container *asleep;
+/*! AoRs that have a binding, as far as is known: with their last contact they get a companion though no engine be there. */
+static struct ao2_container *bound;
 
 AO2_STRING_FIELD_HASH_FN(registering, name)
 AO2_STRING_FIELD_CMP_FN(registering, name)
@@ -114,35 +119,90 @@ static void make(struct ast_sip_aor *aor)
 
 static void check_later(const char *name);
 
-static void check(const char *name)
+static int is_in(struct ao2_container *names, const char *name)
+{
+	void *found = ao2_find(names, name, OBJ_SEARCH_KEY);
+
+	ao2_cleanup(found);
+	return found != NULL;
+}
+
+static void put(struct ao2_container *names, const char *name, int is)
+{
+	ao2_lock(names);
+	ast_str_container_remove(names, name);
+	if (is) {
+		ast_str_container_add(names, name);
+	}
+	ao2_unlock(names);
+}
+
+/*! Makes or removes the companion by what is known: with the last contact of a phone that has a binding it sleeps. */
+static void settle(const char *name)
 {
 	struct ast_sip_aor *aor = ast_sip_location_retrieve_aor(name);
 	struct ast_sip_contact *own;
-	int phones, bindings;
+	int phones = 0, is_wanted;
 
 	if (!aor) {
 		return;
 	}
+	ast_mutex_lock(&place_lock);
 	own = look(aor, &phones);
-	bindings = phones || !pushwake_may_wake(pushwake__client(), pushwake__str(name)) ? 0
-		: pushwake_bindings_count(pushwake__client(), pushwake__str(name));
-	/* Below 0 no engine says anything: the next one is asked about all. */
-	if (own && !bindings) {
+	is_wanted = is_in(phones ? asleep : bound, name) && phones < MAX(1, (int) aor->max_contacts);
+	if (own && !is_wanted) {
 		ast_sip_location_delete_contact(own);
-	} else if (!own && bindings > 0) {
-		ast_mutex_lock(&place_lock);
+	} else if (!own && is_wanted) {
 		if (left_of_register(name) > 0) {
 			check_later(name);
 		} else {
 			make(aor);
 		}
-		ast_mutex_unlock(&place_lock);
 	}
-	if (phones || left_of_register(name) <= 0) {
-		ao2_find(all_registering, name, OBJ_SEARCH_KEY | OBJ_UNLINK | OBJ_NODATA);
-	}
+	ast_mutex_unlock(&place_lock);
 	ao2_cleanup(own);
 	ao2_ref(aor, -1);
+}
+
+/*! How many bindings there are whose phones have no contact, of so many that have; below 0 no engine says anything. */
+static int count_sleepers(const char *name, size_t *phones)
+{
+	struct pushwake__contacts contacts;
+	pushwake_contact *asked;
+	size_t index;
+	int count = 0;
+
+	*phones = 0;
+	if (!pushwake_may_wake(pushwake__client(), pushwake__str(name))) {
+		return 0;
+	}
+	pushwake__contacts_get(&contacts, name);
+	asked = ast_calloc(AST_VECTOR_SIZE(&contacts) + 1, sizeof(*asked));
+	*phones = AST_VECTOR_SIZE(&contacts);
+	if (asked) {
+		for (index = 0; index < AST_VECTOR_SIZE(&contacts); index++) {
+			pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(&contacts, index));
+		}
+		count = pushwake_bindings_beside(pushwake__client(), pushwake__str(name), asked, index, sizeof(*asked));
+	}
+	ast_free(asked);
+	pushwake__contacts_free(&contacts);
+	return count;
+}
+
+static void check(const char *name)
+{
+	size_t phones;
+	int count = count_sleepers(name, &phones);
+
+	/* Below 0: the next engine is asked about all. */
+	if (count >= 0) {
+		put(asleep, name, count > 0);
+	}
+	if (count > 0 || (!count && !phones)) {
+		put(bound, name, count > 0);
+	}
+	settle(name);
 }
 
 static int check_task(void *data)
@@ -221,7 +281,8 @@ void pushwake__companion_check(const char *aor)
 	}
 }
 
-static void leave(const char *name)
+/*! `coming`: contacts that the registrar is about to add; with room for them the companion stays. */
+static void leave(const char *name, int coming)
 {
 	struct ast_sip_aor *aor = ast_sip_location_retrieve_aor(name);
 	struct ast_sip_contact *own;
@@ -231,31 +292,61 @@ static void leave(const char *name)
 		return;
 	}
 	own = look(aor, &phones);
-	if (own) {
+	if (own && phones + coming >= (int) aor->max_contacts) {
 		ast_sip_location_delete_contact(own);
-		ao2_ref(own, -1);
 	}
+	ao2_cleanup(own);
 	ao2_ref(aor, -1);
 }
 
-void pushwake__companion_leave(const char *name)
+void pushwake__companion_leave(const char *name, int coming)
 {
 	if (pushwake__legs_are_on()) {
 		ast_mutex_lock(&place_lock);
 		note_register(name);
-		leave(name);
+		leave(name, coming);
 		ast_mutex_unlock(&place_lock);
 	}
 }
 
-static void changed(const void *object)
+void pushwake__companion_return(const char *name)
+{
+	if (pushwake__legs_are_on()) {
+		ast_mutex_lock(&place_lock);
+		ao2_find(all_registering, name, OBJ_SEARCH_KEY | OBJ_UNLINK | OBJ_NODATA);
+		ast_mutex_unlock(&place_lock);
+		settle(name);
+	}
+}
+
+void pushwake__companion_know(const char *name)
+{
+	if (pushwake__legs_are_on()) {
+		put(bound, name, 1);
+	}
+}
+
+static void created(const void *object)
 {
 	const struct ast_sip_contact *contact = object;
 
-	pushwake__companion_check(contact->aor);
+	if (!pushwake__companion_is(contact->uri)) {
+		pushwake__companion_check(contact->aor);
+	}
 }
 
-static const struct ast_sorcery_observer observer = { .created = changed, .deleted = changed };
+/*! ORDER: at once, since a call that finds no contact fails. */
+static void deleted(const void *object)
+{
+	const struct ast_sip_contact *contact = object;
+
+	if (pushwake__legs_are_on() && !pushwake__companion_is(contact->uri)) {
+		settle(contact->aor);
+		pushwake__companion_check(contact->aor);
+	}
+}
+
+static const struct ast_sorcery_observer observer = { .created = created, .deleted = deleted };
 
 /*! AoRs have been read again, and some may be new. */
 static void loaded(const char *type)
@@ -269,17 +360,24 @@ int pushwake__companion_start(void)
 {
 	worker = ast_sip_create_serializer("pushwake/companion");
 	all_registering = ao2_container_alloc_hash(AO2_ALLOC_OPT_LOCK_MUTEX, 0, 251, registering_hash_fn, NULL, registering_cmp_fn);
-	if (!worker || !all_registering || ast_sorcery_observer_add(ast_sip_get_sorcery(), "contact", &observer)
+	asleep = ast_str_container_alloc(1021);
+	bound = ast_str_container_alloc(1021);
+	if (!worker || !all_registering || !asleep || !bound || ast_sorcery_observer_add(ast_sip_get_sorcery(), "contact", &observer)
 		|| ast_sorcery_observer_add(ast_sip_get_sorcery(), "aor", &aor_observer)) {
 		return -1;
 	}
 	return 0;
 }
 
+static void leave_for_good(const char *name)
+{
+	leave(name, INT_MAX / 2);
+}
+
 /*! Nobody would take what is sent to them. */
 static int leave_all_task(void *data)
 {
-	for_all(leave);
+	for_all(leave_for_good);
 	return 0;
 }
 
@@ -292,5 +390,7 @@ void pushwake__companion_stop(void)
 	ast_taskprocessor_unreference(worker);
 	worker = NULL;
 	ao2_cleanup(all_registering);
-	all_registering = NULL;
+	ao2_cleanup(asleep);
+	ao2_cleanup(bound);
+	all_registering = asleep = bound = NULL;
 }

@@ -168,15 +168,93 @@ void pushwake__follow_leave(pjsip_transaction *tsx, pjsip_dialog *dlg)
 	}
 }
 
+/* ---- Whether what was compiled fits what runs: only pointers are compared, since nothing else can be believed before. */
+
+static int dialog_fits(const pjsip_dialog *dlg)
+{
+	return dlg->ua == pjsip_ua_instance() && dlg->endpt == ast_sip_get_pjsip_endpoint() && dlg->role == PJSIP_ROLE_UAC
+		&& dlg->target_set.current == dlg->target_set.head.next && dlg->sess_count > 0 && !dlg->tsx_count
+		&& dlg->usage_cnt > 0 && dlg->usage_cnt < PJSIP_MAX_MODULE && dlg->usage[0] == pjsip_inv_usage_instance();
+}
+
+static int session_fits(const pjsip_inv_session *inv, pjsip_dialog *dlg)
+{
+	return pjsip_dlg_get_inv_session(dlg) == inv && inv->dlg == dlg && inv->role == PJSIP_ROLE_UAC
+		&& inv->state == PJSIP_INV_STATE_NULL && !inv->cancelling && !inv->invite_tsx && !inv->invite_req;
+}
+
+static int transaction_fits(pjsip_transaction *tsx, const pjsip_tx_data *tdata, pjsip_dialog *dlg)
+{
+	int ua = pjsip_ua_instance()->id, fits;
+
+	if (tsx->tsx_user != &left || tsx->role != PJSIP_ROLE_UAC || tsx->last_tx != tdata || tsx->mod_data[ua]) {
+		return 0;
+	}
+	tsx->mod_data[ua] = dlg;
+	fits = pjsip_tsx_get_dlg(tsx) == dlg;
+	tsx->mod_data[ua] = NULL;
+	return fits;
+}
+
+/*! Makes a session and a transaction of which nothing is sent, and looks at them. */
+static int fit_task(void *data)
+{
+	pj_str_t local = pj_str("sip:pushwake@127.0.0.1"), remote = pj_str("sip:pushwake@127.0.0.1:5099");
+	pjsip_transaction *tsx;
+	pjsip_inv_session *inv;
+	pjsip_tx_data *tdata;
+	pjsip_dialog *dlg;
+	int *fit = data;
+
+	if (pjsip_dlg_create_uac(pjsip_ua_instance(), &local, NULL, &remote, NULL, &dlg) != PJ_SUCCESS) {
+		return 0;
+	}
+	pjsip_dlg_inc_lock(dlg);
+	if (pjsip_inv_create_uac(dlg, NULL, 0, &inv) == PJ_SUCCESS) {
+		*fit = dialog_fits(dlg) && session_fits(inv, dlg);
+		if (*fit && pjsip_inv_invite(inv, &tdata) == PJ_SUCCESS) {
+			*fit = 0;
+			if (pjsip_tsx_create_uac(&left, tdata, &tsx) == PJ_SUCCESS) {
+				*fit = transaction_fits(tsx, tdata, dlg);
+				pjsip_tsx_terminate(tsx, PJSIP_SC_REQUEST_TERMINATED);
+			}
+			pjsip_tx_data_dec_ref(tdata);
+		}
+		pjsip_inv_terminate(inv, PJSIP_SC_REQUEST_TERMINATED, PJ_FALSE);
+	}
+	pjsip_dlg_dec_lock(dlg);
+	return 0;
+}
+
+/*! PJ_VERSION is a variable of the PJSIP that runs; the numbers are those of the headers. */
+static int is_of_headers(const char *version)
+{
+	int major = 0, minor = 0, revision = 0;
+
+	return sscanf(version, "%30d.%30d.%30d", &major, &minor, &revision) >= 2 && major == PJ_VERSION_NUM_MAJOR
+		&& minor == PJ_VERSION_NUM_MINOR && revision == PJ_VERSION_NUM_REV;
+}
+
 int pushwake__follow_start(void)
 {
-	/* PJ_VERSION is that of the headers. The bundled PJSIP changes within a series of Asterisk, and these structures seldom. */
-	if (strcmp(pj_get_version(), PJ_VERSION)) {
-		ast_log(LOG_WARNING, "This res_pushwake.so was built for PJSIP %s and this is %s: plain Dial() does not wake phones; build "
-			"it against the headers of this Asterisk\n", PJ_VERSION, pj_get_version());
+	int fit = 0;
+
+	if (!is_of_headers(pj_get_version())) {
+		ast_log(LOG_WARNING, "This res_pushwake.so was built for PJSIP %d.%d.%d and this is %s: plain Dial() does not wake phones, "
+			"and PushWake() does; build it against the headers of this Asterisk\n", PJ_VERSION_NUM_MAJOR, PJ_VERSION_NUM_MINOR,
+			PJ_VERSION_NUM_REV, pj_get_version());
 		return -1;
 	}
-	return ast_sip_register_service(&left);
+	if (ast_sip_register_service(&left)) {
+		return -1;
+	}
+	if (ast_sip_push_task_wait_servant(NULL, fit_task, &fit) || !fit) {
+		ast_log(LOG_WARNING, "This res_pushwake.so was built for a PJSIP %s that is configured otherwise: plain Dial() does not wake "
+			"phones, and PushWake() does; build it against the headers of this Asterisk\n", pj_get_version());
+		ast_sip_unregister_service(&left);
+		return -1;
+	}
+	return 0;
 }
 
 void pushwake__follow_stop(void)

@@ -237,8 +237,17 @@ static int is_woken(struct ast_channel *chan)
 	return count > 0;
 }
 
-/*! Sends the INVITE to the place instead. */
-static void divert(struct ast_sip_session *session, pjsip_tx_data *tdata, const char *aor)
+/*!
+ * Dial(PJSIP/100) means a user, and Asterisk chooses one of the contacts; Dial(PJSIP/100/sip:...), such as that of
+ * PJSIP_DIAL_CONTACTS, means one phone, or with the companion those that have no contact.
+ */
+static int scope_of(const struct ast_sip_session *session, const pjsip_sip_uri *uri)
+{
+	return session->aor ? PUSHWAKE_SCOPE_USER : pushwake__place_is(uri) ? PUSHWAKE_SCOPE_OTHERS : PUSHWAKE_SCOPE_CONTACTS;
+}
+
+/*! Sends the INVITE to the place instead; `dialled`: its URI. */
+static void divert(struct ast_sip_session *session, pjsip_tx_data *tdata, const char *aor, const char *dialled)
 {
 	pjsip_tpselector any = { .type = PJSIP_TPSELECTOR_NONE };
 	struct pushwake__waiter *waiter = pushwake__waiter_new(session, aor);
@@ -249,6 +258,10 @@ static void divert(struct ast_sip_session *session, pjsip_tx_data *tdata, const 
 	if (text) {
 		pj_strdup2_with_null(tdata->pool, &copy, text);
 		uri = pjsip_parse_uri(tdata->pool, copy.ptr, copy.slen, 0);
+	}
+	if (waiter) {
+		waiter->scope = scope_of(session, pjsip_uri_get_uri(tdata->msg->line.req.uri));
+		waiter->dialled = ast_strdup(dialled);
 	}
 	if (waiter && uri && pjsip_dlg_add_usage(session->inv_session->dlg, &usage, NULL) == PJ_SUCCESS) {
 		tdata->msg->line.req.uri = uri;
@@ -281,7 +294,7 @@ static void outgoing_request(struct ast_sip_session *session, pjsip_tx_data *tda
 	aor = aor_of(session, uri);
 	if (aor && (pushwake__place_is(pjsip_uri_get_uri(tdata->msg->line.req.uri))
 		|| pushwake_may_wake(pushwake__client(), pushwake__str(aor)) == 1)) {
-		divert(session, tdata, aor);
+		divert(session, tdata, aor, uri);
 	}
 	ast_free(aor);
 }

@@ -37,6 +37,9 @@ struct pushwake__waiter {
 	struct pushwake__caller *caller;
 	/*! Call-ID that pushes have. */
 	char *push_id;
+	/*! Which phones were dialled, enum pushwake_scope; for PUSHWAKE_SCOPE_CONTACTS the contact. */
+	int scope;
+	char *dialled;
 };
 
 /* ---- pushwake_place.c: where requests wait */
@@ -142,8 +145,14 @@ void pushwake__forward(const pushwake_leg_order *order);
 
 /* ---- pushwake_companion.c: the contact of an AoR that has no other */
 
-/*! A phone registers: its AoR has room for it. */
-void pushwake__companion_leave(const char *aor);
+/*! A phone registers so many contacts: its AoR has room for them. */
+void pushwake__companion_leave(const char *aor, int coming);
+
+/*! The registrar is done with that REGISTER. */
+void pushwake__companion_return(const char *aor);
+
+/*! A phone of this AoR has a binding. */
+void pushwake__companion_know(const char *aor);
 
 /*! What push knows of an AoR may have changed, or of all (NULL). */
 void pushwake__companion_check(const char *aor);

@@ -31,6 +31,8 @@ static int is_closed;
 static int is_gone;
 /*! Milliseconds that it may take for that. */
 #define GONE_MS 5000
+/*! A PJSIP with more modules (PJSIP_MAX_MODULE) has more room at the end of what it receives. */
+#define SPARE 1024
 
 int pushwake__place_is(const pjsip_sip_uri *uri)
 {
@@ -99,11 +101,11 @@ void pushwake__place_answer(pushwake_str message)
 		return;
 	}
 	make_known();
-	pool = pjsip_endpt_create_pool(endpoint, "pushwake", sizeof(*rdata) + 4000, 4000);
+	pool = pjsip_endpt_create_pool(endpoint, "pushwake", sizeof(*rdata) + SPARE + 4000, 4000);
 	if (!pool) {
 		return;
 	}
-	rdata = PJ_POOL_ZALLOC_T(pool, pjsip_rx_data);
+	rdata = pj_pool_zalloc(pool, sizeof(*rdata) + SPARE);
 	memcpy(rdata->pkt_info.packet, message.ptr, message.len);
 	rdata->tp_info.pool = pool;
 	rdata->tp_info.transport = place;

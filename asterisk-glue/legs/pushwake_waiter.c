@@ -56,6 +56,7 @@ static void destroy(void *obj)
 	ast_free(waiter->aor);
 	ast_free(waiter->caller);
 	ast_free(waiter->push_id);
+	ast_free(waiter->dialled);
 }
 
 struct pushwake__waiter *pushwake__waiter_named(const char *call_id)

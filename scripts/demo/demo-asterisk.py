@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A sleeping phone rings behind a real Asterisk, with simulated Apple and Google.
+"""Sleeping phones ring behind a real Asterisk whose dialplan knows nothing of push, with simulated Apple and Google.
 
 Prints what happens, with milliseconds since the INVITE. Exit status 1: the phone did not ring.
 """
@@ -18,9 +18,19 @@ from phones import apns_token, fcm_token  # noqa: E402
 from sip_phone import Phone  # noqa: E402
 from workplace import Workplace  # noqa: E402
 
+DIALPLAN = """[phones]
+exten => _1XX,1,Dial(PJSIP/${EXTEN},40)
+exten => 600,1,Dial(PJSIP/100&PJSIP/101,40)
+exten => 700,1,Answer()
+ same => n,Queue(sales)
+"""
+QUEUES = "[general]\n[sales]\nstrategy = ringall\ntimeout = 30\nmember => PJSIP/100\n"
+
 CASES = [
-    ("APNs, UDP", "udp", ";pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone.voip;pn-prid=", apns_token),
-    ("FCM, TCP", "tcp", ";pn-provider=fcm;pn-param=pushwake-simulator;pn-prid=", fcm_token),
+    ("APNs, UDP", "100", "udp", ";pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone.voip;pn-prid=", apns_token),
+    ("FCM, TCP", "100", "tcp", ";pn-provider=fcm;pn-param=pushwake-simulator;pn-prid=", fcm_token),
+    ("a ring group", "600", "tcp", ";pn-provider=fcm;pn-param=pushwake-simulator;pn-prid=", fcm_token),
+    ("a queue", "700", "tcp", ";pn-provider=fcm;pn-param=pushwake-simulator;pn-prid=", fcm_token),
 ]
 
 
@@ -47,7 +57,7 @@ def prepare():
     return root
 
 
-def play(asterisk, simulator, title, transport, parameters, make_token):
+def play(asterisk, simulator, title, number, transport, parameters, make_token):
     token = make_token()
     parameters += token
     with Phone("100", asterisk.address, transport) as phone:
@@ -57,10 +67,11 @@ def play(asterisk, simulator, title, transport, parameters, make_token):
     print(f"\n{title}: the phone has registered ({reply['Feature-Caps'] or 'no push'}) and closed its socket")
 
     with Phone("caller", asterisk.address) as caller:
-        call = caller.call("100")
+        call = caller.call(number)
         timeline = Timeline(call.started)
-        timeline.note("caller   INVITE")
-        timeline.note("caller   180 Ringing", call.expect(180).at)
+        timeline.note(f"caller   INVITE {number}")
+        heard = call.expect(200 if number == "700" else 180)
+        timeline.note(f"caller   {heard.start.split(' ', 1)[1]}", heard.at)
         push = simulator.wait_push(token)
         timeline.note(f"provider {push['provider']} accepts the push", time.monotonic() - time.time() + push["t"])
         with Phone("100", asterisk.address, transport) as awake:
@@ -71,7 +82,10 @@ def play(asterisk, simulator, title, transport, parameters, make_token):
             timeline.note("phone    INVITE: it rings", invite.at)
             awake.ring(invite)
             awake.answer(invite)
-            timeline.note("caller   200 OK", call.expect(200).at)
+            if number == "700":
+                time.sleep(0.2)
+            else:
+                timeline.note("caller   200 OK", call.expect(200).at)
             call.end()
             awake.reply(awake.expect_request("BYE"), 200, "OK")
             timeline.note("caller   BYE")
@@ -86,7 +100,10 @@ def main():
     try:
         simulator.start()
         asterisk.add_phone("100")
-        asterisk.write("extensions.conf", (ROOT / "asterisk-glue/extensions_pushwake.conf.sample").read_text())
+        asterisk.add_phone("101")
+        asterisk.write("extensions.conf", DIALPLAN)
+        asterisk.write("queues.conf", QUEUES)
+        print(f"\nThe dialplan, as it was before:\n\n{DIALPLAN}")
         asterisk.settings(**simulator.settings())
         asterisk.start()
         asterisk.wait_engine()
@@ -100,7 +117,7 @@ def main():
         asterisk.stop()
         simulator.stop()
         workplace.remove()
-    print("\nBoth phones rang.")
+    print("\nAll rang.")
     return 0
 
 

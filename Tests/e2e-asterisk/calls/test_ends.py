@@ -58,6 +58,19 @@ def test_completed_elsewhere_says_the_caller_s_server(ringing, cause):
     wait_until("it hears of it", lambda: events(phone) == ["call", "elsewhere"])
 
 
+def test_cancelled_by_the_caller_while_a_phone_rings_that_has_moved_since(sleeper, caller, user):
+    """Over UDP its CANCEL goes where it was."""
+    phone = sleeper(fcm)
+    call = caller.call(user)
+    awake = phone.wait_and_wake()
+    awake.ring(awake.expect_request("INVITE"))
+    phone.move(awake)
+    awake.close()
+    call._send("CANCEL", call.target, call.cseq, call.branch)
+    wait_until("the end is pushed", lambda: len(phone.pushes) == 2)
+    assert "cancel" in str(phone.pushes[1]["body"])
+
+
 def test_declined_and_nobody_else_comes(make_asterisk, sleeper, phones):
     asterisk = make_asterisk(settings={"wake_timeout": 20, "decline_waits": 1})
     phone = sleeper(fcm, at=asterisk, of="100")

@@ -61,8 +61,8 @@ def test_what_the_dialplan_asks_does_not_wait_for_an_engine_that_stands_still(ma
 
 
 def test_an_agent_who_was_asked_about_in_vain_is_available_again(make_asterisk, phones):
-    """The phone leaves its connection while no engine can say that a push brings it back."""
-    asterisk = make_asterisk(settings={"engine_timeout": 100}, start=False)
+    """The phone leaves its connection while no engine can say that a push brings it back: only PushWake() has to ask one."""
+    asterisk = make_asterisk(settings={"engine_timeout": 100, "wait": "dialplan"}, start=False)
     asterisk.write("queues.conf", "[help]\nmember => Local/100@agents/n,0,Ann,PushWake:100\n")
     asterisk.start()
     asterisk.wait_engine()

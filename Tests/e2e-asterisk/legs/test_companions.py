@@ -220,12 +220,21 @@ def stop_pushing(asterisk, phones, sleeper):
 
 @pytest.mark.parametrize("remove", [remove_by_console, log_out, stop_pushing])
 def test_it_goes_with_the_binding(plain, phones, simulator, remove):
-    asterisk = plain()
+    asterisk = plain(unregister_policy="remove", remove_at_nopn=1)
     sleeper = Sleeper(phones, asterisk, simulator, "100", fcm, "tcp")
     wait_companion(asterisk)
     remove(asterisk, phones, sleeper)
     wait_until("no companion", lambda: not has_companion(asterisk), 5, 0.1)
     assert state(asterisk) == "UNAVAILABLE"
+
+
+@pytest.mark.parametrize("leave", [log_out, stop_pushing])
+def test_it_stays_with_a_binding_that_outlives_the_registration(plain, phones, simulator, leave):
+    asterisk = plain()
+    sleeper = Sleeper(phones, asterisk, simulator, "100", fcm, "tcp")
+    leave(asterisk, phones, sleeper)
+    wait_companion(asterisk)
+    wakes(asterisk, phones, sleeper)
 
 
 def test_a_binding_that_was_removed_elsewhere_is_found_out_by_the_next_call(plain, phones, simulator):
@@ -277,8 +286,7 @@ def test_a_mailbox_wakes_nobody_and_its_notice_reaches_the_phone_when_it_wakes(p
     (inbox / "msg0000.wav").write_bytes(b"")
     wait_until("the mailbox has a message", lambda: " 1" in asterisk.cli("voicemail show users"), 5, 0.2)
     awake = sleeper.wake()
-    notice = awake.expect_request("NOTIFY")
-    assert "Messages-Waiting: yes" in notice.body
+    awake.expect(lambda message: message.method == "NOTIFY" and "Messages-Waiting: yes" in message.body)
     assert sleeper.pushes == []
 
 

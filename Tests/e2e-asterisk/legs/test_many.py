@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Many calls that wait at once, and what happens in the same moment."""
 
+import pathlib
 import random
+import re
 import time
 
 import pytest
 from servers import wait_until
-from sleeper import Sleeper, apns
+from sleeper import Sleeper, apns, fcm
 from test_plain_dial import DIALPLAN, nothing_is_left, take
 
 
@@ -63,6 +65,24 @@ def test_the_caller_hangs_up_as_the_phone_registers(sleeper, phones, caller, use
     nothing_is_left(asterisk)
 
 
+@pytest.mark.parametrize("has_engine", [True, False])
+def test_a_call_comes_as_the_connection_of_the_only_phone_ends(sleeper, caller, user, asterisk, has_engine):
+    """Between its last contact and the companion no call may find nobody."""
+    phone = sleeper(fcm, "tcp")
+    if not has_engine:
+        asterisk.kill_engine()
+    for _ in range(5):
+        awake, count = phone.wake(), len(phone.pushes)
+        awake.close()
+        time.sleep(random.uniform(0, 0.012))
+        call = caller.call(user)
+        phone.simulator.wait_push(phone.token, after=count)
+        awake = phone.wake()
+        take(call, awake, awake.expect_request("INVITE"))
+        awake.close()
+    nothing_is_left(asterisk)
+
+
 def test_the_phone_moves_again_and_again(sleeper, caller, user, asterisk):
     phone = sleeper()
     call = caller.call(user)
@@ -92,3 +112,37 @@ def test_an_old_leg_that_answers_late_is_hung_up(sleeper, caller, user, asterisk
     awake.reply(bye, 200, "OK")
     take(call, moved, invite)
     nothing_is_left(asterisk)
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(200)
+def test_a_thousand_calls_wait_at_once_and_leave_nothing(make_asterisk, phones, simulator):
+    """As many as a busy server has; what Asterisk keeps of the first thousand the next ones use again."""
+    asterisk = make_asterisk(extensions=DIALPLAN, settings={"wake_timeout": 30, "ignore_same": 0}, start=False)
+    asterisk.write("rtp.conf", "[general]\nrtpstart = 50000\nrtpend = 60000\n")
+    asterisk.change("asterisk.conf", "systemname = test\n", "systemname = test\nmaxfiles = 20000\n")
+    asterisk.start()
+    asterisk.wait_engine()
+    sleepers = [Sleeper(phones, asterisk, simulator, str(number), fcm) for number in range(100, 150)]
+    kept = []
+    for _ in range(2):
+        caller = phones("caller", asterisk.address)
+        calls = []
+        for number in range(1000):
+            calls.append(caller.call(sleepers[number % 50].user))
+            if number % 10 == 9:
+                time.sleep(0.05)
+        wait_until("a thousand wait", lambda: "1000 active calls" in asterisk.cli("core show channels count"), 30, 0.5)
+        most = resident(asterisk.pid)
+        assert {call.final(60).status for call in calls} == {480}
+        nothing_is_left(asterisk)
+        asterisk.cli("malloc trim")
+        kept.append(resident(asterisk.pid))
+        print(f"{most} KB while they wait, {kept[-1]} KB after")
+    assert kept[1] < kept[0] * 1.1
+
+
+def resident(pid):
+    """Kilobytes."""
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", text)[1])

@@ -124,6 +124,21 @@ def test_the_caller_hangs_up_while_the_phone_rings(sleeper, caller, user, asteri
     nothing_is_left(asterisk)
 
 
+def test_the_caller_hangs_up_while_a_phone_rings_that_has_moved_since(sleeper, caller, user, asterisk):
+    """Over UDP its CANCEL goes where it was."""
+    phone = sleeper(fcm)
+    call = caller.call(user)
+    awake = phone.wait_and_wake()
+    awake.ring(awake.expect_request("INVITE"))
+    call.expect(180)
+    moved = phone.move(awake)
+    awake.close()
+    call._send("CANCEL", call.target, call.cseq, call.branch)
+    wait_until("the end is pushed", lambda: len(phone.pushes) == 2)
+    assert "cancel" in str(phone.pushes[1]["body"])
+    assert moved.gets_nothing("INVITE", 0.3)
+
+
 def refuse(phone, call, status, reason):
     """What the caller hears when its only phone says this."""
     invite = phone.expect_request("INVITE")

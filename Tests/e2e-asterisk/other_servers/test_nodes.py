@@ -230,7 +230,7 @@ def test_a_message_reaches_a_phone_that_wakes_at_the_other_node(asterisk, pairs,
 
 
 def held_by_asterisk(asterisk, user):
-    """An extension that waits with a MESSAGE until a phone of this user wakes; it sends as docs/asterisk.md prints."""
+    """An extension that waits with a MESSAGE until a phone of this user wakes; it sends as docs/asterisk-pushwake.md prints."""
     with open(asterisk.host_at / "etc/extensions.conf", "a") as f:
         f.write(f"[messages](+)\nexten => wait-{user},1,PushWake({user},10,m)\n same => n,Goto({user},next)\n")
     asterisk.cli("dialplan reload")

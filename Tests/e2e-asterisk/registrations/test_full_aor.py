@@ -5,9 +5,10 @@ import pytest
 from sleeper import Frozen, Sleeper, fcm, finish
 
 
-def limited(make_asterisk, most):
+def limited(make_asterisk, most, endpoint="rewrite_contact = yes"):
     asterisk = make_asterisk(settings={"wake_timeout": 10}, users=["100"], start=False)
     asterisk.change("pjsip.conf", "max_contacts = 5\n", f"max_contacts = {most}\n")
+    asterisk.change("pjsip.conf", "rewrite_contact = yes", endpoint)
     asterisk.start()
     asterisk.wait_engine()
     return asterisk
@@ -46,3 +47,18 @@ def test_a_full_aor_takes_no_phone_more(make_asterisk, phones, simulator):
     call = phones("caller", asterisk.address).call("100")
     awake = sleeper.wait_and_wake()
     finish(call, awake, awake.expect_request("INVITE"))
+
+
+@pytest.mark.parametrize("most", [1, 5])
+def test_a_phone_that_changes_its_address_family_leaves_its_old_place(make_asterisk, phones, simulator, most):
+    """No contact of Asterisk's says whose it is: one that is left behind would be rung until it expires."""
+    asterisk = limited(make_asterisk, f"{most}", "rewrite_contact = no")
+    sleeper = Sleeper(phones, asterisk, simulator, "100", fcm)
+    old = phones("100", asterisk.address)
+    old.instance = sleeper.instance
+    assert old.register(sleeper.parameters, contact="sip:100@[2001:db8::20]:5060").status == 200
+    call = phones("caller", asterisk.address).call("100")
+    awake = sleeper.wait_and_wake()
+    invite = awake.expect_request("INVITE")
+    assert "2001:db8" not in asterisk.cli("pjsip show contacts")
+    finish(call, awake, invite)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Features of Asterisk that dial by themselves, with what docs/asterisk.md prints for them."""
+"""Features of Asterisk that dial by themselves, with what docs/asterisk-pushwake.md prints for them."""
 
 import re
 
@@ -7,7 +7,7 @@ from conftest import ROOT, SAMPLE
 from servers import wait_until
 from sleeper import Sleeper, fcm
 
-PAGE = (ROOT / "docs" / "asterisk.md").read_text()
+PAGE = (ROOT / "docs" / "asterisk-pushwake.md").read_text()
 
 
 def printed(begin):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""examples/freepbx-extensions_custom.conf as it stands, called the way FreePBX calls a device.
+"""FreePBX with nothing changed, and with examples/freepbx-extensions_custom.conf, called the way FreePBX calls a device.
 
-FreePBX reads a device's dial string from Asterisk's database and gives it to Dial() with a ring time, its options and a
-routine for headers; then it looks at DIALSTATUS. That is all of FreePBX that is here."""
+FreePBX reads a device's dial string from Asterisk's database, puts all contacts in the place of PJSIP/100, and gives it to
+Dial() with a ring time, its options and a routine for headers; then it looks at DIALSTATUS. That is all of FreePBX that
+is here."""
 
 import pytest
 from conftest import ROOT
@@ -13,6 +14,7 @@ USERS = ["100", "101", "102", "103"]
 AROUND = """
 [phones]
 exten => _X.,1,Set(THISDIAL=${DB(DEVICE/${EXTEN}/dial)})
+ same => n,ExecIf($["${THISDIAL:0:6}" = "PJSIP/"]?Set(THISDIAL=${PJSIP_DIAL_CONTACTS(${THISDIAL:6})}))
  same => n,Set(HASH(__SIPHEADERS,Alert-Info)=office)
  same => n,Dial(${THISDIAL},8,HhTtrb(func-apply-sipheaders^s^1))
  same => n,ExecIf($["${DIALSTATUS}" = "BUSY"]?Hangup(17))
@@ -28,12 +30,13 @@ exten => s,1,Progress()
 """
 
 
-@pytest.fixture(scope="module")
-def freepbx(make_session_asterisk):
+@pytest.fixture(scope="module", params=["PJSIP/{}", "Local/{}@pushwake-phone/n"])
+def freepbx(request, make_session_asterisk):
     asterisk = make_session_asterisk("freepbx", EXAMPLE + AROUND, users=USERS)
     for user in USERS:
-        asterisk.cli(f"database put DEVICE {user}/dial Local/{user}@pushwake-phone/n")
-    return asterisk
+        asterisk.cli(f"database put DEVICE {user}/dial {request.param.format(user)}")
+    yield asterisk
+    asterisk.stop()
 
 
 @pytest.mark.parametrize("parameters", [apns, fcm])

@@ -20,8 +20,8 @@ extension SettingsTable {
             "A phone that registered within so many seconds counts as awake and is not pushed. 0: only an open connection counts."
         ),
         .init(
-            .wait, "wait", .choice(["dialplan", "leg"]), "dialplan", takesRestart: true,
-            "What wakes phones in Asterisk. dialplan: `PushWake()` of the dialplan. leg: whatever dials them, such as `Dial(PJSIP/100)` or a queue, in a dialplan without `PushWake()`. Read when the module is loaded. Kamailio does not use it."
+            .wait, "wait", .choice(["dialplan", "leg"]), "leg", takesRestart: true,
+            "What wakes phones in Asterisk. leg: whatever dials them, such as `Dial(PJSIP/100)` or a queue; `PushWake()` of the dialplan goes on as well. dialplan: `PushWake()` alone. Read when the module is loaded. Kamailio does not use it."
         ),
         .init(
             .wakeProvisional, "wake_provisional", .choice(["110", "180", "182", "183", "none"]), "110",
