@@ -111,7 +111,7 @@ public enum MissingStep: Equatable, Sendable {
         case .binding(let removed):
             removed.isEmpty
                 ? "no REGISTER of this user has brought a token that can be pushed"
-                : "there is no token any more: the last one was removed (\(PrintableText.cleaned(removed)))"
+                : "the user has no token: the last one was removed (\(PrintableText.cleaned(removed)))"
         case .question(let caller): "the call did not get to PushWake: \(PrintableText.cleaned(caller))"
         case .sleep:
             "the phone was awake, so that nothing had to be pushed: this proves nothing about a phone that sleeps"

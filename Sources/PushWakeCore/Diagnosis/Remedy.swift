@@ -165,7 +165,7 @@ public enum Remedy {
             return "set fcm_app1 and fcm_key1 (and so on) to this app's package and its project's service account"
         case ("INVALID_ARGUMENT", .tokenGone):
             return
-                "what the app sends as pn-prid is no token of Firebase: look at what it registers with (pushwake parse)"
+                "what the app sends as pn-prid is not a Firebase token: look at what it registers with (pushwake parse)"
         case ("NOT_FOUND", .misconfigured): return "compare the project_id in fcm_key with the Firebase console"
         case ("UNAUTHENTICATED", _), ("OAuth", .misconfigured):
             return "make a new key for the service account in the Google Cloud console, and put it in fcm_key"

@@ -106,7 +106,7 @@ final class TryEndpoint: LoopSource {
                 return finish(
                     end == "exit code 0" || end.hasPrefix("exit code 1") || end.hasPrefix("exit code 2") ? "" : end)
             }
-            // Whoever does not read any more does not look at the phone.
+            // Whoever no longer reads does not look at the phone.
             if trial.stream.state == .gone || loop.now - trial.began > Self.longest { trial.child.end() }
             look()
         }
