@@ -33,7 +33,7 @@ struct TryCommand: ParsableCommand {
     @Flag(name: .long, help: "A text message (MESSAGE) instead of a call.") var text = false
     @Option(
         name: .customLong("repeat"),
-        help: ArgumentHelp("So many times; asks for the phone to be put to sleep before each.", valueName: "times"))
+        help: ArgumentHelp("So many times; asks for the phone to be put to sleep before each, and to be restarted before the last.", valueName: "times"))
     var times = 1
     @Option(
         name: .long, help: ArgumentHelp("Pushes by hand first, and calls so many seconds later.", valueName: "seconds"))
@@ -102,10 +102,14 @@ struct TryCommand: ParsableCommand {
         if code != 0 { throw ExitCode(code) }
     }
 
-    /// Only people can do it.
+    /// Only people can do it. Before a phone is unlocked for the first time an app may not read what it has stored, so the
+    /// last of several rounds is after a restart.
     private func askForSleep(_ number: Int) {
         let count = times > 1 ? " (\(number) of \(times))" : ""
-        Console.write("Close the app (swipe it away), lock the phone, and press Enter\(count). ", to: STDERR_FILENO)
+        let action =
+            times > 1 && number == times
+            ? "Restart the phone, leave it locked" : "Close the app (swipe it away), lock the phone"
+        Console.write("\(action), and press Enter\(count). ", to: STDERR_FILENO)
         _ = readLine()
     }
 }

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import time
 import uuid
@@ -307,6 +308,21 @@ def test_a_phone_that_wakes_twice_and_then_no_more(kamailio, wire, simulator):
     trial.tell_asleep()
     code, missing, _ = trial.missing()
     assert code == 16 and "after 2 pushes" in missing["meaning"] and "CallKit" in missing["remedy"]
+
+
+def test_the_last_of_several_rounds_is_after_a_restart(kamailio, wire, simulator):
+    phone = asleep(wire, kamailio, "restarted")
+    trial = Trial(kamailio, phone.user, "--repeat", 2)
+    for number in range(2):
+        trial.tell_asleep()
+        simulator.wait_event(phone.push.token, "call", after=number)
+        woken = again(wire, phone, 180)
+        woken.register()
+        woken.wait_request("CANCEL", 10)
+        woken.sleep()
+    code, _, errors = trial.end()
+    assert code == 0
+    assert re.search(r"Close the app.*\(1 of 2\).*Restart the phone.*\(2 of 2\)", errors, re.S)
 
 
 def test_a_user_without_a_phone(kamailio):
