@@ -560,7 +560,7 @@ typedef struct pushwake_admission {
     int64_t fill;
     int64_t taken;
     int64_t limit;
-    int64_t lowered_ms;
+    int64_t marked_ms;
     int64_t refused_now;
     int64_t refused;
     int64_t said_ms;

@@ -33,7 +33,7 @@ extension CallAdmission {
     fileprivate init(_ shared: pushwake_admission) {
         self.init()
         (began, samples, fill, taken) = (shared.began_ms, shared.samples, shared.fill, shared.taken)
-        (limit, loweredAt) = (shared.limit, shared.lowered_ms)
+        (limit, markedAt) = (shared.limit, shared.marked_ms)
         (refusedNow, refused, saidAt) = (shared.refused_now, shared.refused, shared.said_ms)
         (ended, endedBefore) = (shared.ended, shared.ended_before)
     }
@@ -41,7 +41,7 @@ extension CallAdmission {
     /// All but what the host counts meanwhile.
     fileprivate func store(in shared: inout pushwake_admission) {
         (shared.began_ms, shared.samples, shared.fill, shared.taken) = (began, samples, fill, taken)
-        (shared.limit, shared.lowered_ms) = (limit, loweredAt)
+        (shared.limit, shared.marked_ms) = (limit, markedAt)
         (shared.refused_now, shared.refused, shared.said_ms) = (refusedNow, refused, saidAt)
         shared.ended_before = endedBefore
     }

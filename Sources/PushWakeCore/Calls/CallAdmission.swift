@@ -66,7 +66,11 @@ public struct CallAdmission: Equatable, Sendable {
 
     /// Milliseconds for which is counted before anything changes.
     static let window: Int64 = 250
-    /// Milliseconds after which what was is no longer of use.
+    /// Milliseconds for which a queue may be crowded: a burst passes, and what it has cost is sent again in time.
+    private static let patience: Int64 = 750
+    /// Milliseconds within which the effect of a limit shows.
+    private static let effect: Int64 = 500
+    /// Milliseconds without a request after which what was before says nothing.
     private static let longest: Int64 = 4000
     /// Milliseconds between two lines about lack of memory.
     private static let pause: Int64 = 10_000
@@ -85,8 +89,9 @@ public struct CallAdmission: Equatable, Sendable {
     public var taken: Int64 = 0
     /// How many may be taken in a window; 0: all.
     public var limit: Int64 = 0
-    /// Monotonic milliseconds: when the limit was lowered last, so that its effect shows before it is lowered again.
-    public var loweredAt: Int64 = 0
+    /// Monotonic milliseconds: when the limit was lowered last; while there is none, since when the queue is crowded, 0 when
+    /// it is not.
+    public var markedAt: Int64 = 0
     /// Requests refused by load: in this window, and since the limit came.
     public var refusedNow: Int64 = 0
     public var refused: Int64 = 0
@@ -130,17 +135,21 @@ public struct CallAdmission: Equatable, Sendable {
         guard samples >= Self.leastSamples, fill >= samples &* Self.crowded else {
             return relax(taken: perWindow(taken))
         }
-        guard now &- loweredAt >= 2 * Self.window else { return nil }
         let wasUnlimited = limit == 0
+        if wasUnlimited, markedAt == 0 { markedAt = now }
+        guard now &- markedAt >= (wasUnlimited ? Self.patience : Self.effect) else { return nil }
         let most = wasUnlimited ? perWindow(taken) : min(limit, perWindow(taken))
         // What it ends is what it can do, once the first phones have come.
         limit = max(Self.leastLimit, min(most, max(perWindow(ended &- endedBefore), most / 10 &* 7)))
-        loweredAt = now
+        markedAt = now
         return wasUnlimited ? .limited(perSecond: limit &* 1000 / Self.window) : nil
     }
 
     private mutating func relax(taken: Int64) -> Change? {
-        guard limit > 0 else { return nil }
+        guard limit > 0 else {
+            markedAt = 0
+            return nil
+        }
         if refusedNow > 0 {
             limit &+= max(1, limit / 25)
         } else if limit > 2 &* taken {
@@ -152,7 +161,7 @@ public struct CallAdmission: Equatable, Sendable {
     }
 
     private mutating func lift() -> Change? {
-        defer { (limit, refused) = (0, 0) }
+        defer { (limit, refused, markedAt) = (0, 0, 0) }
         return limit > 0 ? .unlimited(refused: refused) : nil
     }
 }

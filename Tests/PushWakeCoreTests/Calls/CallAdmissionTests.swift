@@ -60,8 +60,13 @@ import Testing
         }
     }
 
-    @Test func `after one burst as before`() {
+    @Test func `after bursts as before`() {
         var host = Host(capacity: 1000)
+        for _ in 0..<3 {
+            _ = host.play(perSecond: 1200, seconds: 1)
+            _ = host.play(perSecond: 100, seconds: 1)
+        }
+        #expect(host.changes.isEmpty)
         _ = host.play(perSecond: 500, seconds: 1)
         host.queue = 100
         #expect(host.play(perSecond: 500, seconds: 2) == 500)
