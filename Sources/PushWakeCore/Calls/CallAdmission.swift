@@ -140,7 +140,8 @@ public struct CallAdmission: Equatable, Sendable {
         guard now &- markedAt >= (wasUnlimited ? Self.patience : Self.effect) else { return nil }
         let most = wasUnlimited ? perWindow(taken) : min(limit, perWindow(taken))
         // What it ends is what it can do, once the first phones have come.
-        limit = max(Self.leastLimit, min(most, max(perWindow(ended &- endedBefore), most / 10 &* 7)))
+        let least = most / 10 &* (wasUnlimited ? 5 : 7)
+        limit = max(Self.leastLimit, min(most, max(perWindow(ended &- endedBefore), least)))
         markedAt = now
         return wasUnlimited ? .limited(perSecond: limit &* 1000 / Self.window) : nil
     }
