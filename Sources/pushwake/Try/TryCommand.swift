@@ -33,7 +33,9 @@ struct TryCommand: ParsableCommand {
     @Flag(name: .long, help: "A text message (MESSAGE) instead of a call.") var text = false
     @Option(
         name: .customLong("repeat"),
-        help: ArgumentHelp("So many times; asks for the phone to be put to sleep before each, and to be restarted before the last.", valueName: "times"))
+        help: ArgumentHelp(
+            "So many times; asks for the phone to be put to sleep before each, and to be restarted before the last.",
+            valueName: "times"))
     var times = 1
     @Option(
         name: .long, help: ArgumentHelp("Pushes by hand first, and calls so many seconds later.", valueName: "seconds"))

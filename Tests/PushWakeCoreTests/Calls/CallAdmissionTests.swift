@@ -5,7 +5,7 @@ import Testing
 @testable import PushWakeCore
 
 @Suite struct `A host admits calls to phones that sleep` {
-    /// Plays requests at an even rate on a host that can do `capacity` a second, and gives how many of the last second's were taken.
+    /// Plays requests at an even rate on a host that can do `capacity` a second; gives how many of the last second it took.
     private struct Host {
         var admission = CallAdmission()
         let capacity: Int64
@@ -79,7 +79,8 @@ import Testing
         #expect(decision == .refuseByMemory)
         #expect(change == .outOfMemory(held: 100))
         #expect(admission.admit(.init(memory: 10_000_000, freeMemory: 1_000_000, held: 100), now: 1001).change == nil)
-        #expect(admission.admit(.init(memory: 10_000_000, freeMemory: 1_000_000, held: 10), now: 1002).decision == .take)
+        let few = CallAdmission.HostLoad(memory: 10_000_000, freeMemory: 1_000_000, held: 10)
+        #expect(admission.admit(few, now: 1002).decision == .take)
         #expect(admission.admit(.init(), now: 1003).decision == .take)
     }
 

@@ -109,8 +109,12 @@ import Testing
     }
 
     /// Ages are whole seconds, cut: 5 may be almost 6.
-    @Test(arguments: [(0, 5, true), (4, 5, true), (5, 5, false), (-1, 5, false), (0, 0, false), (0, 1, true), (1, 1, false)])
-    func `takes a phone for awake that registered less than so many seconds ago`(age: Int64, window: Int64, isAwake: Bool) {
+    @Test(arguments: [
+        (0, 5, true), (4, 5, true), (5, 5, false), (-1, 5, false), (0, 0, false), (0, 1, true), (1, 1, false),
+    ])
+    func `takes a phone for awake that registered less than so many seconds ago`(
+        age: Int64, window: Int64, isAwake: Bool
+    ) {
         #expect(CallDevices.isFresh(age, window) == isAwake)
     }
 }

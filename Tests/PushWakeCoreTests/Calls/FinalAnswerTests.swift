@@ -14,7 +14,9 @@ import Testing
         #expect(FinalAnswer.better(first, second) == better)
     }
 
-    @Test(arguments: [(408, true), (430, true), (478, true), (500, true), (503, true), (486, false), (404, false), (0, false)])
+    @Test(arguments: [
+        (408, true), (430, true), (478, true), (500, true), (503, true), (486, false), (404, false), (0, false),
+    ])
     func `some may be a proxy's about its way`(status: Int, isAboutTheWay: Bool) {
         #expect(FinalAnswer.isAboutTheWay(status) == isAboutTheWay)
     }

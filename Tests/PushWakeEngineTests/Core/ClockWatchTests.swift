@@ -32,7 +32,9 @@ private final class LockedStore: BindingStore {
     func keep(_ bindings: [Binding], now: Int64) throws(StoreError) -> KeptRegistration? {
         store.keep(bindings, now: now)
     }
-    func users(withTokensOf bindings: [Binding]) throws(StoreError) -> [[String]] { store.users(withTokensOf: bindings) }
+    func users(withTokensOf bindings: [Binding]) throws(StoreError) -> [[String]] {
+        store.users(withTokensOf: bindings)
+    }
     func remove(
         _ selector: BindingSelector, of aor: String, reason: String, now: Int64
     ) throws(StoreError) -> [Binding] { store.remove(selector, of: aor, reason: reason, now: now) }

@@ -367,7 +367,9 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         (WakeMessage.Scope.user, true, Int64(1)), (.contacts, true, 1), (.others, true, 0),
         (.user, false, 1), (.contacts, false, 0), (.others, false, 1),
     ])
-    func `wakes those of a user's phones that the request is for`(scope: WakeMessage.Scope, hasContact: Bool, pushes: Int64) throws {
+    func `wakes those of a user's phones that the request is for`(
+        scope: WakeMessage.Scope, hasContact: Bool, pushes: Int64
+    ) throws {
         let bench = try CoreBench()
         try bench.register(fcm)
         let reply = try bench.ask(.wake) { writer in

@@ -246,7 +246,10 @@ private let open = LegScene.contact("open", .open)
         #expect(plain.answers.last == "SIP/2.0 480 Temporarily Unavailable")
     }
 
-    @Test(arguments: [(WakeMessage.Scope.contacts, "old", true), (.contacts, "new", false), (.others, "old", false), (.others, "new", true)])
+    @Test(arguments: [
+        (WakeMessage.Scope.contacts, "old", true), (.contacts, "new", false), (.others, "old", false),
+        (.others, "new", true),
+    ])
     func `rings without an engine whom it is for`(scope: WakeMessage.Scope, name: String, rings: Bool) {
         var scene = scene(scope)
         scene.answer(legs: [0])
