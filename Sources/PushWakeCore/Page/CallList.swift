@@ -26,7 +26,7 @@ public struct CallFilter: Equatable, Sendable {
     /// All of them.
     public init() {}
 
-    /// Reads the fields of a query; what does not fit is no condition.
+    /// Reads the fields of a query; what does not fit is left out.
     public init(_ field: (String) -> String?) {
         isFailedOnly = field("failed") == "1"
         user = (field("user") ?? "").split(separator: " ").joined(separator: " ")

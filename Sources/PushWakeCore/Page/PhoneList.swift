@@ -98,7 +98,7 @@ public struct PhoneFilter: Equatable, Sendable {
     /// All of them.
     public init() {}
 
-    /// Reads the fields of a query; what does not fit is no condition.
+    /// Reads the fields of a query; what does not fit is left out.
     public init(_ field: (String) -> String?) {
         user = PageQuery.name(field("user") ?? "")
         choice = Choice(rawValue: field("show") ?? "")
