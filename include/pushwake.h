@@ -566,17 +566,20 @@ typedef struct pushwake_admission {
     int64_t said_ms;
     int64_t ended;
     int64_t ended_before;
+    int64_t lost;
+    int64_t lost_before;
 } pushwake_admission;
 
 /* What the host measures when a request comes in. */
 typedef struct pushwake_host_load {
     size_t size;
     int64_t queue_fill;  /* percent of the receive buffer of its socket; negative: not known */
+    int64_t lost;        /* packets that the kernel dropped because a buffer was full: ever, of all sockets */
     int64_t memory;      /* bytes of the memory in which requests are held; 0: not known */
     int64_t free_memory; /* how many of them are free */
     int64_t held;        /* requests that are held */
 } pushwake_host_load;
-#define PUSHWAKE_HOST_LOAD_INIT { sizeof(pushwake_host_load), -1, 0, 0, 0 }
+#define PUSHWAKE_HOST_LOAD_INIT { sizeof(pushwake_host_load), -1, 0, 0, 0, 0 }
 
 /* Whether the host takes one more request that pushwake_may_wake() leads to
  * pushwake_wake(). 0: it has more of them than it can carry through, or its memory is

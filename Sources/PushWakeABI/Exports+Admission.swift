@@ -18,8 +18,8 @@ public func pushwake_admits(
     var state = CallAdmission(admission.pointee)
     let (decision, change) = state.admit(
         CallAdmission.HostLoad(
-            queueFill: load.pointee.queue_fill, memory: load.pointee.memory, freeMemory: load.pointee.free_memory,
-            held: load.pointee.held),
+            queueFill: load.pointee.queue_fill, lost: load.pointee.lost, memory: load.pointee.memory,
+            freeMemory: load.pointee.free_memory, held: load.pointee.held),
         now: SystemClock.monotonicMilliseconds())
     state.store(in: &admission.pointee)
     if let change {
@@ -36,6 +36,7 @@ extension CallAdmission {
         (limit, markedAt) = (shared.limit, shared.marked_ms)
         (refusedNow, refused, saidAt) = (shared.refused_now, shared.refused, shared.said_ms)
         (ended, endedBefore) = (shared.ended, shared.ended_before)
+        (lost, lostBefore) = (shared.lost, shared.lost_before)
     }
 
     /// All but what the host counts meanwhile.
@@ -44,5 +45,6 @@ extension CallAdmission {
         (shared.limit, shared.marked_ms) = (limit, markedAt)
         (shared.refused_now, shared.refused, shared.said_ms) = (refusedNow, refused, saidAt)
         shared.ended_before = endedBefore
+        (shared.lost, shared.lost_before) = (lost, lostBefore)
     }
 }

@@ -33,18 +33,29 @@ void pw_admission_ended(void)
 	__sync_add_and_fetch(&admission->ended, 1);
 }
 
-/* Of a stream only the kernel of the other side knows what waits. */
-static int64_t queue_fill(const sip_msg_t *msg)
+static int meminfo(const struct socket_info *bound, uint32_t found[SK_MEMINFO_VARS])
 {
-	uint32_t found[SK_MEMINFO_VARS] = {0};
-	socklen_t size = sizeof(found);
+	socklen_t size = SK_MEMINFO_VARS * sizeof(found[0]);
 
-	if(msg->rcv.proto != PROTO_UDP || msg->rcv.bind_address == NULL
-			|| getsockopt(msg->rcv.bind_address->socket, SOL_SOCKET, SO_MEMINFO, found, &size) < 0
-			|| found[SK_MEMINFO_RCVBUF] == 0) {
-		return -1;
+	memset(found, 0, size);
+	return getsockopt(bound->socket, SOL_SOCKET, SO_MEMINFO, found, &size) == 0 && found[SK_MEMINFO_RCVBUF] > 0;
+}
+
+/* Of a stream only the kernel of the other side knows what waits. */
+static void measure_queue(pushwake_host_load *load, const sip_msg_t *msg)
+{
+	const struct socket_info *bound = msg->rcv.bind_address;
+	uint32_t found[SK_MEMINFO_VARS];
+
+	if(msg->rcv.proto != PROTO_UDP || bound == NULL || !meminfo(bound, found)) {
+		return;
 	}
-	return (int64_t)found[SK_MEMINFO_RMEM_ALLOC] * 100 / found[SK_MEMINFO_RCVBUF];
+	load->queue_fill = (int64_t)found[SK_MEMINFO_RMEM_ALLOC] * 100 / found[SK_MEMINFO_RCVBUF];
+	for(bound = udp_listen; bound != NULL; bound = bound->next) {
+		if(meminfo(bound, found)) {
+			load->lost += found[SK_MEMINFO_DROPS];
+		}
+	}
 }
 
 int pw_refused(sip_msg_t *msg)
@@ -54,7 +65,7 @@ int pw_refused(sip_msg_t *msg)
 	pushwake_str note = {NULL, 0};
 	int admits;
 
-	load.queue_fill = queue_fill(msg);
+	measure_queue(&load, msg);
 	load.memory = (int64_t)shm_mem_size;
 	load.free_memory = (int64_t)shm_available();
 	load.held = pw_holds_linked();

@@ -10,14 +10,17 @@ public struct CallAdmission: Equatable, Sendable {
     public struct HostLoad: Equatable, Sendable {
         /// How full the queue is in which the request waited, in parts of 100; negative: not known.
         public var queueFill: Int64
+        /// Packets that the kernel has dropped because a queue was full: ever, of all queues; negative: not known.
+        public var lost: Int64
         /// Bytes of the memory in which requests are held, and how many of them are free; 0: not known.
         public var memory: Int64
         public var freeMemory: Int64
         /// Requests that wait for phones.
         public var held: Int64
 
-        public init(queueFill: Int64 = 0, memory: Int64 = 0, freeMemory: Int64 = 0, held: Int64 = 0) {
+        public init(queueFill: Int64 = 0, lost: Int64 = 0, memory: Int64 = 0, freeMemory: Int64 = 0, held: Int64 = 0) {
             self.queueFill = queueFill
+            self.lost = lost
             self.memory = memory
             self.freeMemory = freeMemory
             self.held = held
@@ -66,7 +69,7 @@ public struct CallAdmission: Equatable, Sendable {
 
     /// Milliseconds for which is counted before anything changes.
     static let window: Int64 = 250
-    /// Milliseconds for which a queue may be crowded: a burst passes, and what it has cost is sent again in time.
+    /// Milliseconds for which packets may be lost: a burst passes, and what it has cost is sent again in time.
     private static let patience: Int64 = 750
     /// Milliseconds within which the effect of a limit shows.
     private static let effect: Int64 = 500
@@ -76,7 +79,8 @@ public struct CallAdmission: Equatable, Sendable {
     private static let pause: Int64 = 10_000
     /// With fewer requests than this in a window it is not they that keep the host busy.
     private static let leastSamples: Int64 = 8
-    /// So full, on average, is the queue of a host that falls behind; of one that does not it is nearly empty.
+    /// So full, on average, is the queue of a host that falls behind, and also of one whose callers each wait for an answer
+    /// before they go on: that one loses nothing.
     private static let crowded: Int64 = 50
     /// Fewer requests in a window are never asked for.
     private static let leastLimit: Int64 = 5
@@ -89,8 +93,8 @@ public struct CallAdmission: Equatable, Sendable {
     public var taken: Int64 = 0
     /// How many may be taken in a window; 0: all.
     public var limit: Int64 = 0
-    /// Monotonic milliseconds: when the limit was lowered last; while there is none, since when the queue is crowded, 0 when
-    /// it is not.
+    /// Monotonic milliseconds: when the limit was lowered last; while there is none, since when the queue is crowded and has
+    /// lost packets, 0 when it is not.
     public var markedAt: Int64 = 0
     /// Requests refused by load: in this window, and since the limit came.
     public var refusedNow: Int64 = 0
@@ -100,6 +104,9 @@ public struct CallAdmission: Equatable, Sendable {
     /// Requests that have ended: ever, which the host counts, and before this window.
     public var ended: Int64 = 0
     public var endedBefore: Int64 = 0
+    /// Packets lost ever, as the host said last, and before this window.
+    public var lost: Int64 = 0
+    public var lostBefore: Int64 = 0
 
     public init() {}
 
@@ -109,6 +116,7 @@ public struct CallAdmission: Equatable, Sendable {
         if load.queueFill >= 0 {
             samples &+= 1
             fill &+= load.queueFill
+            lost = load.lost
         }
         guard load.hasRoom else {
             guard now &- saidAt >= Self.pause || saidAt == 0 else { return (.refuseByMemory, change) }
@@ -128,7 +136,8 @@ public struct CallAdmission: Equatable, Sendable {
     private mutating func beginWindow(_ now: Int64) -> Change? {
         let elapsed = now &- began
         defer {
-            (began, samples, fill, taken, refusedNow, endedBefore) = (now, 0, 0, 0, 0, ended)
+            (began, samples, fill, taken, refusedNow) = (now, 0, 0, 0, 0)
+            (endedBefore, lostBefore) = (ended, lost)
         }
         guard (0...Self.longest).contains(elapsed) else { return lift() }
         func perWindow(_ count: Int64) -> Int64 { count &* Self.window / max(1, elapsed) }
@@ -136,7 +145,10 @@ public struct CallAdmission: Equatable, Sendable {
             return relax(taken: perWindow(taken))
         }
         let wasUnlimited = limit == 0
-        if wasUnlimited, markedAt == 0 { markedAt = now }
+        if wasUnlimited {
+            guard lost != lostBefore else { return nil }
+            if markedAt == 0 { markedAt = now }
+        }
         guard now &- markedAt >= (wasUnlimited ? Self.patience : Self.effect) else { return nil }
         let most = wasUnlimited ? perWindow(taken) : min(limit, perWindow(taken))
         // What it ends is what it can do, once the first phones have come.

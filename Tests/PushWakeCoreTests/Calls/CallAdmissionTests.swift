@@ -10,6 +10,7 @@ import Testing
         var admission = CallAdmission()
         let capacity: Int64
         var queue: Int64 = 0
+        var lost: Int64 = 0
         var now: Int64 = 1_000_000
         var changes: [CallAdmission.Change] = []
 
@@ -23,10 +24,10 @@ import Testing
                 let due = rate * (millisecond + 1) / 1000 - rate * millisecond / 1000
                 for _ in 0..<due {
                     let fill = min(100, queue * 100 / 100)
-                    let (decision, change) = admission.admit(.init(queueFill: fill), now: now)
+                    let (decision, change) = admission.admit(.init(queueFill: fill, lost: lost), now: now)
                     if let change { changes.append(change) }
                     guard decision == .take else { continue }
-                    if queue < 100 { queue += 1 }
+                    if queue < 100 { queue += 1 } else { lost += 1 }
                     if millisecond >= (seconds - 1) * 1000 { taken += 1 }
                 }
             }
@@ -60,6 +61,14 @@ import Testing
         }
     }
 
+    @Test func `however full the queue is that loses nothing`() {
+        var host = Host(capacity: 1000)
+        for _ in 0..<4000 {
+            host.now += 1
+            #expect(host.admission.admit(.init(queueFill: 95, lost: 7), now: host.now).decision == .take)
+        }
+    }
+
     @Test func `after bursts as before`() {
         var host = Host(capacity: 1000)
         for _ in 0..<3 {
@@ -88,7 +97,8 @@ import Testing
         var admission = CallAdmission()
         for now in [0, .max, .min, 5, -7, 1_000_000] as [Int64] {
             for value in [0, .max, .min, 1] as [Int64] {
-                _ = admission.admit(.init(queueFill: value, memory: value, freeMemory: value, held: value), now: now)
+                _ = admission.admit(
+                    .init(queueFill: value, lost: value, memory: value, freeMemory: value, held: value), now: now)
                 admission.ended = value
                 admission.limit = value
             }

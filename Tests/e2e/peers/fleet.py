@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Thousands of phones and one caller, each on one UDP socket: phones sleep, and register when they have been pushed."""
 
+import collections
 import dataclasses
 import json
 import re
@@ -84,6 +85,8 @@ class Fleet:
         self._by_token = {phone.token: phone for phone in phones}
         self._lock = threading.Lock()
         self._registered = {}
+        self._woken = collections.deque()
+        """When a woken phone sent its REGISTER last, and the REGISTER's number."""
         self._awaited = set()
         """Users who are being called."""
         self._socket = Socket(server, self._on_message)
@@ -129,6 +132,9 @@ class Fleet:
 
     def send_register(self, phone):
         phone.cseq += 1
+        self._repeat_register(phone)
+
+    def _repeat_register(self, phone):
         contact = f"sip:{phone.user}@127.0.0.1:{self._socket.port};n={phone.generation}{phone.push}"
         self._socket.send(
             "REGISTER sip:127.0.0.1 SIP/2.0",
@@ -173,8 +179,18 @@ class Fleet:
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
                 self._pushed(line.replace(b"\\/", b"/"))
+            self._repeat_registers()
             if not data:
                 time.sleep(0.002)
+
+    def _repeat_registers(self):
+        """Sends the REGISTERs of woken phones again that have no answer (RFC 3261, 17.1.2.2)."""
+        now = time.monotonic()
+        while self._woken and now - self._woken[0][0] > 0.5:
+            _, phone, cseq = self._woken.popleft()
+            if self._registered.get(phone.user, 0) < cseq == phone.cseq:
+                self._repeat_register(phone)
+                self._woken.append((now, phone, cseq))
 
     def _pushed(self, line):
         if not re.search(rb'"status"\s*:\s*20[01]', line) or not (_EVENT.search(line) or b"/push/" in line or b"voip" in line):
@@ -189,6 +205,7 @@ class Fleet:
             phone.generation += 1
             phone.is_awake = True
             self.send_register(phone)
+            self._woken.append((time.monotonic(), phone, phone.cseq))
 
     # Calls
 
@@ -220,9 +237,9 @@ class Caller:
         self._socket = Socket(server, self._on_message)
 
     def ring(self, users, at_once, seconds):
-        """Calls each of these, so many at once; gives those who did not ring within the time."""
+        """Calls each of these, so many at once; gives those who did not ring within the time, each with the call's end."""
         end = time.monotonic() + seconds
-        rung, open_calls = set(), {}
+        missed, open_calls = {}, {}
         waiting = list(reversed(users))
         while time.monotonic() < end and (waiting or open_calls):
             while waiting and len(open_calls) < at_once:
@@ -234,9 +251,10 @@ class Caller:
                 ended = [call for call in open_calls if self._calls[call]["final"]]
             for call in ended:
                 user = open_calls.pop(call)
-                if self._calls.pop(call)["rang"]:
-                    rung.add(user)
-        return [user for user in users if user not in rung]
+                ended = self._calls.pop(call)
+                if not ended["rang"]:
+                    missed[user] = ended["final"]
+        return missed | dict.fromkeys([*open_calls.values(), *waiting], 0)
 
     def invite(self, user):
         """Calls once; gives its Call-ID."""
@@ -250,22 +268,34 @@ class Caller:
         return call_id
 
     def _repeat(self, calls):
-        """Sends the INVITEs of which nothing was heard."""
+        """Sends the INVITEs of which nothing was heard, and the CANCELs of calls that have not ended."""
         now = time.monotonic()
         for call_id in calls:
             call = self._calls[call_id]
-            if not call["heard"] and now - call["at"] > 0.5:
+            if now - call["at"] <= 0.5 or call["final"]:
+                continue
+            if not call["heard"]:
                 call["at"] = now
                 self._send("INVITE", call_id, f"Contact: <sip:caller@127.0.0.1:{self._socket.port}>")
+            elif call["rang"]:
+                call["at"] = now
+                self._send("CANCEL", call_id)
 
     def finals(self, calls, seconds):
         """The final answers to these calls, in their order."""
+        self._wait(calls, "final", seconds)
+        return [self._calls[call]["final"] for call in calls]
+
+    def wait_heard(self, calls, seconds):
+        """Waits until each of these calls has an answer, be it 100."""
+        self._wait(calls, "heard", seconds)
+
+    def _wait(self, calls, what, seconds):
         end = time.monotonic() + seconds
-        while time.monotonic() < end and not all(self._calls[call]["final"] for call in calls):
+        while time.monotonic() < end and not all(self._calls[call][what] for call in calls):
             self._repeat(calls)
             with self._come:
                 self._come.wait(0.1)
-        return [self._calls[call]["final"] for call in calls]
 
     def _send(self, method, call_id, *extra):
         call = self._calls[call_id]
@@ -281,7 +311,7 @@ class Caller:
             return None
         call["heard"] = True
         if status == 180 and not call["rang"]:
-            call["rang"] = True
+            call["at"], call["rang"] = time.monotonic(), True
             self._send("CANCEL", call_id)
         if status >= 200:
             lines = [line for line in call["lines"] if not line.startswith("To:")]
