@@ -552,8 +552,8 @@ int pushwake_may_wake(pushwake_client *client, pushwake_str aor);
 
 /* How many requests for sleeping phones the host takes: a struct in memory that all its
  * processes share, zero at first, changed by pushwake_admits() alone, which the host
- * calls under a lock of its own. But `ended` is the host's: it adds 1, atomically, when
- * a watched request has ended. */
+ * calls under a lock of its own. But `ended` and `registers` are the host's: it adds 1,
+ * atomically, when a watched request has ended, and for each REGISTER. */
 typedef struct pushwake_admission {
     int64_t began_ms;
     int64_t samples;
@@ -566,6 +566,8 @@ typedef struct pushwake_admission {
     int64_t said_ms;
     int64_t ended;
     int64_t ended_before;
+    int64_t registers;
+    int64_t registers_before;
     int64_t lost;
     int64_t lost_before;
 } pushwake_admission;

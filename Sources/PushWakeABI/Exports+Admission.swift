@@ -36,6 +36,7 @@ extension CallAdmission {
         (limit, markedAt) = (shared.limit, shared.marked_ms)
         (refusedNow, refused, saidAt) = (shared.refused_now, shared.refused, shared.said_ms)
         (ended, endedBefore) = (shared.ended, shared.ended_before)
+        (registers, registersBefore) = (shared.registers, shared.registers_before)
         (lost, lostBefore) = (shared.lost, shared.lost_before)
     }
 
@@ -44,7 +45,7 @@ extension CallAdmission {
         (shared.began_ms, shared.samples, shared.fill, shared.taken) = (began, samples, fill, taken)
         (shared.limit, shared.marked_ms) = (limit, markedAt)
         (shared.refused_now, shared.refused, shared.said_ms) = (refusedNow, refused, saidAt)
-        shared.ended_before = endedBefore
+        (shared.ended_before, shared.registers_before) = (endedBefore, registersBefore)
         (shared.lost, shared.lost_before) = (lost, lostBefore)
     }
 }

@@ -227,6 +227,7 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 	pushwake_register_result check = PUSHWAKE_REGISTER_RESULT_INIT;
 	int saved, warned = 0;
 
+	pw_admission_register();
 	if(pushwake_register_check(&check, pw_client, &r->request) == PUSHWAKE_OK) {
 		warned = check.problem_count > 0;
 		warn_problems(r, &check);

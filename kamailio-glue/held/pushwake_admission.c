@@ -33,6 +33,11 @@ void pw_admission_ended(void)
 	__sync_add_and_fetch(&admission->ended, 1);
 }
 
+void pw_admission_register(void)
+{
+	__sync_add_and_fetch(&admission->registers, 1);
+}
+
 static int meminfo(const struct socket_info *bound, uint32_t found[SK_MEMINFO_VARS])
 {
 	socklen_t size = SK_MEMINFO_VARS * sizeof(found[0]);

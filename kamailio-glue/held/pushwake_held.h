@@ -104,6 +104,9 @@ int pw_admission_init(void);
 /* A request that was held has ended. */
 void pw_admission_ended(void);
 
+/* A REGISTER has come. */
+void pw_admission_register(void);
+
 /* 1: the host has too much to do for one more request of those that wake phones, and has answered it 503.
  * ORDER: pw_script_is_late() has found that the caller does not send it again. */
 int pw_refused(sip_msg_t *msg);

@@ -79,6 +79,9 @@ public struct CallAdmission: Equatable, Sendable {
     private static let pause: Int64 = 10_000
     /// With fewer requests than this in a window it is not they that keep the host busy.
     private static let leastSamples: Int64 = 8
+    /// Nor is it they with so many REGISTERs for each: after a restart all phones register, and a call that wakes one phone
+    /// has one.
+    private static let mostRegisters: Int64 = 8
     /// So full, on average, is the queue of a host that falls behind, and also of one whose callers each wait for an answer
     /// before they go on: that one loses nothing.
     private static let crowded: Int64 = 50
@@ -104,6 +107,9 @@ public struct CallAdmission: Equatable, Sendable {
     /// Requests that have ended: ever, which the host counts, and before this window.
     public var ended: Int64 = 0
     public var endedBefore: Int64 = 0
+    /// REGISTERs: ever, which the host counts, and before this window.
+    public var registers: Int64 = 0
+    public var registersBefore: Int64 = 0
     /// Packets lost ever, as the host said last, and before this window.
     public var lost: Int64 = 0
     public var lostBefore: Int64 = 0
@@ -137,11 +143,13 @@ public struct CallAdmission: Equatable, Sendable {
         let elapsed = now &- began
         defer {
             (began, samples, fill, taken, refusedNow) = (now, 0, 0, 0, 0)
-            (endedBefore, lostBefore) = (ended, lost)
+            (endedBefore, registersBefore, lostBefore) = (ended, registers, lost)
         }
         guard (0...Self.longest).contains(elapsed) else { return lift() }
         func perWindow(_ count: Int64) -> Int64 { count &* Self.window / max(1, elapsed) }
-        guard samples >= Self.leastSamples, fill >= samples &* Self.crowded else {
+        guard samples >= max(Self.leastSamples, (registers &- registersBefore) / Self.mostRegisters),
+            fill >= samples &* Self.crowded
+        else {
             return relax(taken: perWindow(taken))
         }
         let wasUnlimited = limit == 0

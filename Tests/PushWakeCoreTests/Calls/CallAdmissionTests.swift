@@ -69,6 +69,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [(60, true), (6, false)] as [(Int64, Bool)])
+    func `while all phones register, which no refusal of calls would end`(
+        perCall: Int64, areAllTaken: Bool
+    ) {
+        var host = Host(capacity: 1000)
+        for _ in 0..<400 {
+            host.now += 10
+            host.lost += 5
+            host.admission.registers += perCall
+            let (decision, _) = host.admission.admit(.init(queueFill: 100, lost: host.lost), now: host.now)
+            #expect(decision == .take || !areAllTaken)
+        }
+        #expect((host.admission.limit == 0) == areAllTaken)
+    }
+
     @Test func `after bursts as before`() {
         var host = Host(capacity: 1000)
         for _ in 0..<3 {
@@ -100,6 +115,7 @@ import Testing
                 _ = admission.admit(
                     .init(queueFill: value, lost: value, memory: value, freeMemory: value, held: value), now: now)
                 admission.ended = value
+                admission.registers = value
                 admission.limit = value
             }
         }
