@@ -560,6 +560,7 @@ typedef struct pushwake_admission {
     int64_t fill;
     int64_t taken;
     int64_t limit;
+    int64_t first_limit;
     int64_t marked_ms;
     int64_t refused_now;
     int64_t refused;

@@ -25,6 +25,6 @@ _Static_assert(sizeof(pushwake_upstream) == 176, "pushwake_upstream");
 _Static_assert(sizeof(pushwake_upstream_answer) == 56, "pushwake_upstream_answer");
 _Static_assert(sizeof(pushwake_leg_order) == 200, "pushwake_leg_order");
 _Static_assert(sizeof(pushwake_legs_config) == 64, "pushwake_legs_config");
-_Static_assert(sizeof(pushwake_admission) == 120, "pushwake_admission");
+_Static_assert(sizeof(pushwake_admission) == 128, "pushwake_admission");
 _Static_assert(sizeof(pushwake_host_load) == 48, "pushwake_host_load");
 #endif

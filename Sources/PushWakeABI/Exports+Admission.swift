@@ -33,7 +33,7 @@ extension CallAdmission {
     fileprivate init(_ shared: pushwake_admission) {
         self.init()
         (began, samples, fill, taken) = (shared.began_ms, shared.samples, shared.fill, shared.taken)
-        (limit, markedAt) = (shared.limit, shared.marked_ms)
+        (limit, firstLimit, markedAt) = (shared.limit, shared.first_limit, shared.marked_ms)
         (refusedNow, refused, saidAt) = (shared.refused_now, shared.refused, shared.said_ms)
         (ended, endedBefore) = (shared.ended, shared.ended_before)
         (registers, registersBefore) = (shared.registers, shared.registers_before)
@@ -43,7 +43,7 @@ extension CallAdmission {
     /// All but what the host counts meanwhile.
     fileprivate func store(in shared: inout pushwake_admission) {
         (shared.began_ms, shared.samples, shared.fill, shared.taken) = (began, samples, fill, taken)
-        (shared.limit, shared.marked_ms) = (limit, markedAt)
+        (shared.limit, shared.first_limit, shared.marked_ms) = (limit, firstLimit, markedAt)
         (shared.refused_now, shared.refused, shared.said_ms) = (refusedNow, refused, saidAt)
         (shared.ended_before, shared.registers_before) = (endedBefore, registersBefore)
         (shared.lost, shared.lost_before) = (lost, lostBefore)

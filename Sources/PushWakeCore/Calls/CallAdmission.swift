@@ -85,6 +85,8 @@ public struct CallAdmission: Equatable, Sendable {
     /// So full, on average, is the queue of a host that falls behind, and also of one whose callers each wait for an answer
     /// before they go on: that one loses nothing.
     private static let crowded: Int64 = 50
+    /// So full, on average, is the queue of a host that could do more.
+    private static let empty: Int64 = 10
     /// Fewer requests in a window are never asked for.
     private static let leastLimit: Int64 = 5
 
@@ -96,6 +98,8 @@ public struct CallAdmission: Equatable, Sendable {
     public var taken: Int64 = 0
     /// How many may be taken in a window; 0: all.
     public var limit: Int64 = 0
+    /// What that was when it came.
+    public var firstLimit: Int64 = 0
     /// Monotonic milliseconds: when the limit was lowered last; while there is none, since when the queue is crowded and has
     /// lost packets, 0 when it is not.
     public var markedAt: Int64 = 0
@@ -161,7 +165,8 @@ public struct CallAdmission: Equatable, Sendable {
         let most = wasUnlimited ? perWindow(taken) : min(limit, perWindow(taken))
         // What it ends is what it can do, once the first phones have come.
         let least = most / 10 &* (wasUnlimited ? 5 : 7)
-        limit = max(Self.leastLimit, min(most, max(perWindow(ended &- endedBefore), least)))
+        limit = max(Self.leastLimit, firstLimit / 3, min(most, max(perWindow(ended &- endedBefore), least)))
+        if wasUnlimited { firstLimit = limit }
         markedAt = now
         return wasUnlimited ? .limited(perSecond: limit &* 1000 / Self.window) : nil
     }
@@ -171,18 +176,14 @@ public struct CallAdmission: Equatable, Sendable {
             markedAt = 0
             return nil
         }
-        if refusedNow > 0 {
-            limit &+= max(1, limit / 25)
-        } else if limit > 2 &* taken {
-            return lift()
-        } else {
-            limit &+= max(1, limit / 4)
-        }
+        if refusedNow == 0, limit > 2 &* taken { return lift() }
+        let isEmpty = fill <= samples &* Self.empty
+        limit &+= max(1, limit / (isEmpty ? 5 : 25))
         return nil
     }
 
     private mutating func lift() -> Change? {
-        defer { (limit, refused, markedAt) = (0, 0, 0) }
+        defer { (limit, firstLimit, refused, markedAt) = (0, 0, 0, 0) }
         return limit > 0 ? .unlimited(refused: refused) : nil
     }
 }
