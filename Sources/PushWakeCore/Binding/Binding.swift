@@ -133,6 +133,30 @@ public struct Binding: Equatable, Sendable {
 }
 
 extension Binding {
+    /// The attribute that names its table. Our own: of a Contact it is not read.
+    private static let tableAttribute = "table"
+
+    /// The registrar's table that nearly all phones are in (Kamailio). It is not stored: what is stored costs time with each
+    /// REGISTER and push.
+    public static let usualTable = "location"
+
+    /// The registrar's table that its phone registered in; empty for the usual one, and where nobody said one.
+    public var table: String {
+        get { attributes[Self.tableAttribute] ?? "" }
+        set { attributes[Self.tableAttribute] = newValue.isEmpty ? nil : newValue }
+    }
+
+    /// Says whether it counts for who looks in this table. One that names none is of the usual table, if phones register
+    /// there; without a Contact, of all.
+    public func isIn(table: String, usualIsInUse: Bool) -> Bool {
+        guard !table.isEmpty else { return true }
+        let own = self.table
+        guard own.isEmpty else { return own.isSameBytes(as: table) }
+        return !usualIsInUse || contact.isEmpty || table.isSameBytes(as: Self.usualTable)
+    }
+}
+
+extension Binding {
     /// Per-binding attributes of the phone, under the names of the Contact parameters
     /// (`pn-timeout`, `pn-call-str`, `pn-msg-str`, `pn-groupchat-str`, `pn-call-snd`,
     /// `pn-msg-snd`, and our own `pn-selector`, `pn-p256dh`, `pn-auth`), values unescaped.

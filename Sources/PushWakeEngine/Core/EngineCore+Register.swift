@@ -234,6 +234,7 @@ extension EngineCore {
                 bindings[index].registeredAt = now
                 bindings[index].expiresAt = now + expires
                 bindings[index].forgetAt = forgetAt(now: now, expires: expires)
+                if !host.domain.isEmpty { note(table: host.domain, of: &bindings[index]) }
                 if let contact {
                     bindings[index].route = route.text(aor: registration.aor, path: contact.path, flow: contact.flow)
                 }
@@ -249,6 +250,14 @@ extension EngineCore {
             bound.stored.take(bindings)
         }
         return bound
+    }
+
+    private func note(table: String, of binding: inout Binding) {
+        if table.isSameBytes(as: Binding.usualTable) {
+            usualTableIsInUse = true
+        } else {
+            binding.table = table
+        }
     }
 
     /// Contacts of the registrar that a phone leaves without naming them to the letter: a removal need not repeat the push

@@ -139,7 +139,7 @@ extension EngineCore {
     private func resume(_ ticket: RequestTicket, _ bindings: [Binding], isClaimed: Bool = false) {
         let now = SystemClock.monotonicMilliseconds()
         let request = makeRequest(
-            ticket.message, APNsTokenKind(settings).named(ticket.message.inScope(bindings)), now, age: ticket.age)
+            ticket.message, APNsTokenKind(settings).named(inScope(bindings, of: ticket.message)), now, age: ticket.age)
         if ticket.isPending, isClaimed { request.pushes.turn = .perhapsOfAnother }
         calls.add(request)
         traces.note(request.trace, ticket.isPending ? .bindingsLate(ticket.age) : .resumed, now: now)

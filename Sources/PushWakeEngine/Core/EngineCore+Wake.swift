@@ -89,7 +89,7 @@ extension EngineCore {
 
     private func wake(_ message: WakeMessage, _ bindings: [Binding], isClaimed: Bool) -> WakeAnswer {
         var answer = WakeAnswer(contacts: message.contacts.count)
-        let bindings = message.inScope(bindings)
+        let bindings = inScope(bindings, of: message)
         guard !bindings.isEmpty else { return answer }
         answer.bindings = bindings.count
         if message.event == .chat, case .notice(let reason) = MessageBody(contentType: message.contentType) {
@@ -300,9 +300,18 @@ protocol WakeWaiter: AnyObject {
     func tell(_ event: WaitEvent)
 }
 
+extension EngineCore {
+    /// Bindings of the phones that a request is for, in the table that its script looks in. A PURR names the phone, wherever
+    /// that is.
+    func inScope(_ bindings: [Binding], of message: WakeMessage) -> [Binding] {
+        guard message.purr.isEmpty, !message.domain.isEmpty else { return message.inScope(bindings) }
+        return message.inScope(bindings.filter { $0.isIn(table: message.domain, usualIsInUse: usualTableIsInUse) })
+    }
+}
+
 extension WakeMessage {
     /// Bindings of the phones that the request is for. A contact that a leg is out to may be that of a phone that it has woken.
-    func inScope(_ bindings: [Binding]) -> [Binding] {
+    fileprivate func inScope(_ bindings: [Binding]) -> [Binding] {
         guard scope != .user else { return bindings }
         let named = contacts.filter { scope == .contacts || $0.leg == 0 }.map(\.known)
         return bindings.filter { binding in

@@ -87,6 +87,8 @@ final class EngineCore {
     /// Their tokens are new to their users; who else has them is to be looked for.
     var unclaimed = Gathering<Binding>()
     var nullSenders = NullSenders()
+    /// A phone has registered in `Binding.usualTable` since this engine has started.
+    var usualTableIsInUse = false
     /// Of phones that come and say nothing.
     var silences = CallFailures(endsWithRegister: false)
     /// Nil where nobody keeps upstream registrations, as in a core without a service.
