@@ -248,6 +248,24 @@ static int hold_and_ring(sip_msg_t *msg, str *uri, const pw_hold_plan_t *plan)
 	return PW_HELD;
 }
 
+/* The registrar's lookup sends a datagram to a phone that has registered over TCP and did not say so in its Contact. It
+ * listens where it registered from, and that is where it counts as awake. */
+static void send_over_connections(sip_msg_t *msg, pw_contacts_t *known)
+{
+	char flow[PW_FLOW_SIZE];
+	str target;
+	int i;
+
+	for(i = 0; i < known->n; i++) {
+		if(pw_contact_hides_connection(&known->v[i])) {
+			target = pw_contact_target(&known->v[i], flow);
+			if(target.len > 0) {
+				pw_branches_send_to(msg, &known->v[i].ruid, &target);
+			}
+		}
+	}
+}
+
 static int lookup_aor(sip_msg_t *msg, str *table, str *uri, str *aor)
 {
 	pw_hold_plan_t plan = {.keeps_uri = 0};
@@ -262,6 +280,9 @@ static int lookup_aor(sip_msg_t *msg, str *table, str *uri, str *aor)
 	asked = pw_contacts_describe(&known);
 	ret = asked != NULL && pw_ask(&plan, asked, msg, table, aor, &known) ? hold_and_ring(msg, uri, &plan)
 																		 : plain(msg, table, uri);
+	if(ret == PW_AWAKE) {
+		send_over_connections(msg, &known);
+	}
 	free(asked);
 	pw_contacts_free(&known);
 	return ret;

@@ -2,6 +2,8 @@
  *
  * Branches of the destination set, which contacts become before a script relays.
  */
+#include <string.h>
+
 #include "core/dset.h"
 #include "pushwake_contact.h"
 
@@ -42,6 +44,26 @@ int pw_branch_to_ruri(sip_msg_t *msg, branch_t *b)
 		set_force_socket(msg, b->force_send_socket);
 	}
 	return 0;
+}
+
+void pw_branches_send_to(sip_msg_t *msg, const str *ruid, str *target)
+{
+	unsigned int i;
+	branch_t *b;
+	str own;
+
+	if(STR_EQ(msg->ruid, *ruid) && msg->dst_uri.len == 0) {
+		set_dst_uri(msg, target);
+	}
+	for(i = 0; i < nr_branches; i++) {
+		b = get_sip_branch((int)i);
+		if(b != NULL && pw_branch_ruid(b, &own) && STR_EQ(own, *ruid) && b->dst_uri_len == 0
+				&& target->len < (int)sizeof(b->dst_uri)) {
+			memcpy(b->dst_uri, target->s, target->len);
+			b->dst_uri[target->len] = '\0';
+			b->dst_uri_len = target->len;
+		}
+	}
 }
 
 pw_ruri_state_t pw_ruri_keep(void)

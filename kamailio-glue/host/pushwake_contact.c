@@ -178,15 +178,44 @@ void pw_contacts_keep(pw_contacts_t *list, str *callid, int cseq)
 	list->n = n;
 }
 
-static int needs_connection(const pw_contact_t *c)
+static int names_stream(const pw_contact_t *c)
 {
 	sip_uri_t uri;
 
-	if(c->tcpconn_id > 0) {
-		return 1;
-	}
 	return parse_uri(c->uri.s, c->uri.len, &uri) == 0
-		   && (uri.proto == PROTO_TCP || uri.proto == PROTO_TLS || uri.proto == PROTO_WS || uri.proto == PROTO_WSS);
+		   && (uri.proto == PROTO_TCP || uri.proto == PROTO_TLS || uri.proto == PROTO_WS || uri.proto == PROTO_WSS
+				   || (c->tcpconn_id > 0 && uri.type == SIPS_URI_T));
+}
+
+/* Its connection is open, and nothing that it registered says that requests go over that. */
+static int is_unnamed_connection(const pw_contact_t *c, struct receive_info *far)
+{
+	return c->tcpconn_id > 0 && c->received.len == 0 && strstr(c->uri.s, ";alias=") == NULL && !names_stream(c)
+		   && pw_contact_connection(c, far);
+}
+
+static int names_host_of(const pw_contact_t *c, const struct receive_info *far)
+{
+	struct ip_addr *ip;
+	sip_uri_t uri;
+
+	return parse_uri(c->uri.s, c->uri.len, &uri) == 0 && (ip = str2ipx(&uri.host)) != NULL
+		   && ip_addr_cmp(ip, &far->src_ip);
+}
+
+int pw_contact_hides_connection(const pw_contact_t *c)
+{
+	struct receive_info far;
+
+	return c->path.len == 0 && is_unnamed_connection(c, &far) && names_host_of(c, &far);
+}
+
+/* A connection from another host than its URI names is that of a proxy, which need not lead to the phone. */
+static int needs_connection(const pw_contact_t *c)
+{
+	struct receive_info far;
+
+	return c->tcpconn_id > 0 ? !is_unnamed_connection(c, &far) || names_host_of(c, &far) : names_stream(c);
 }
 
 /* The registrar's path_check_local: a Path whose first hop is this server begins with

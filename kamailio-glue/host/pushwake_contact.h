@@ -61,6 +61,9 @@ int pw_contact_takes(const pw_contact_t *c, unsigned int method);
 /* Whether its connection is open; then `out`, where not NULL, has its far end. */
 int pw_contact_connection(const pw_contact_t *c, struct receive_info *out);
 
+/* Its URI names no transport, or UDP, and its host; nothing says that it registered over a connection, which is open. */
+int pw_contact_hides_connection(const pw_contact_t *c);
+
 /* Where a request to it has to go other than its URI says: what the registrar has as
  * received, the next proxy of its Path, or the far end of its connection, which is
  * written to `flow`. Empty: the URI. */
@@ -81,6 +84,9 @@ int pw_branch_to_ruri(sip_msg_t *msg, branch_t *b);
 
 /* The ruid of its contact. 0: it is none of usrloc's. */
 int pw_branch_ruid(const branch_t *b, str *ruid);
+
+/* What is sent to the contact with this ruid goes to `target`, where the Request-URI or its branch says nothing else. */
+void pw_branches_send_to(sip_msg_t *msg, const str *ruid, str *target);
 
 /* What the core keeps of the Request-URI in hand outside of its message: whether a relay sends there, and its branch flags.
  * clear_branches() forgets it, and is called for branches of other requests as well. */

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from phones import mpush_ios, rfc8599_apns, rfc8599_fcm
+from ports import free_port
 
 
 @pytest.mark.parametrize("push", [mpush_ios, rfc8599_apns])
@@ -173,4 +174,39 @@ def test_a_proxy_that_has_lost_the_phone_ends_no_call(make_server, wire, simulat
     assert call.final is None
     back = register(wire.again(phone))
     back.wait_request("INVITE")
+    call.wait_status(200)
+
+
+@pytest.mark.parametrize("has_sleeper", [False, True], ids=["alone", "beside-a-sleeper"])
+def test_a_phone_whose_contact_says_nothing_of_its_connection_rings_over_it(kamailio, wire, simulator, has_sleeper):
+    """It counts as awake because the connection is open, so it is not rung by a datagram."""
+    user = "hidden-beside" if has_sleeper else "hidden-alone"
+    if has_sleeper:
+        sleeper = wire.phone(kamailio, user, "udp", rfc8599_fcm())
+        sleeper.register()
+        sleeper.sleep()
+    phones = []
+    for port in (free_port(), free_port()):
+        phones.append(wire.phone(kamailio, user, "tcp", rfc8599_fcm(), port=port, contact=f"sip:{user}@127.0.0.1:{port}"))
+        phones[-1].answers["INVITE"] = (180,)
+        phones[-1].register()
+    call = wire.call(kamailio, user)
+    for phone in phones:
+        phone.wait_request("INVITE")
+    assert kamailio.rpc("pushwake.trace", user).count("its connection is open") == 2
+    assert [simulator.calls(phone.push.token) for phone in phones] == [[], []]
+    call.cancel()
+    for phone in phones:
+        phone.wait_request("CANCEL")
+
+
+def test_a_connection_from_another_host_than_the_contact_names_shows_nobody_awake(kamailio, wire, simulator):
+    """It is that of a proxy which adds no Path: it is open while the phone sleeps."""
+    phone = wire.phone(kamailio, "proxied", "tcp", rfc8599_fcm(), contact="sip:proxied@127.0.0.2:9")
+    phone.register()
+    call = wire.call(kamailio, phone.user)
+    simulator.wait_event(phone.push.token, "call")
+    assert "its connection is open" not in kamailio.rpc("pushwake.trace", phone.user)
+    phone.register()
+    phone.wait_request("INVITE")
     call.wait_status(200)
