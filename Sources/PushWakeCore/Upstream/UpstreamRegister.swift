@@ -16,8 +16,8 @@ public struct PhoneRegister: Equatable, Sendable {
     }
 
     public var handle: Handle
-    /// Tells the user's phones apart: a fingerprint of instance or Contact.
-    public var device: UInt64
+    /// Tells the user's phones apart.
+    public var device: UpstreamDevice
     /// Seconds that the phone asks for.
     public var expires: UInt32 = 3600
     /// Authorization and Proxy-Authorization as the phone sent them: whole lines without their end.
@@ -31,7 +31,7 @@ public struct PhoneRegister: Equatable, Sendable {
     /// It only asks who is registered (RFC 3261, 10.2.3).
     public var isQuery = false
 
-    public init(handle: Handle, device: UInt64) {
+    public init(handle: Handle, device: UpstreamDevice) {
         self.handle = handle
         self.device = device
     }

@@ -58,7 +58,7 @@ public struct UpstreamRegistration: ~Copyable {
     /// Whose HA1 is kept, nil when none is.
     public private(set) var credential: DigestAlgorithm?
     /// Phones that are registered here, with the ends of their registrations.
-    public internal(set) var devices: [(device: UInt64, endsAt: Int64)] = []
+    public internal(set) var devices: [(device: UpstreamDevice, endsAt: Int64)] = []
     /// Seconds of the last Min-Expires: asking for less first would each time cost a nonce, which may serve once only.
     private var leastExpires: UInt32 = 0
     /// What the server asked last of somebody whom it then accepted, to be answered before it asks again.
@@ -148,7 +148,7 @@ public struct UpstreamRegistration: ~Copyable {
     private func wanted(_ phone: PhoneRegister, _ now: Int64) -> UInt32 {
         guard phone.isRemoval else { return notBelowLeast(policy.expires ?? phone.expires) }
         if policy.keeping == .always { return notBelowLeast(policy.expires ?? 3600) }
-        let others = !phone.isForAll && devices.contains { $0.device != phone.device && $0.endsAt > now }
+        let others = !phone.isForAll && devices.contains { !$0.device.isSamePhone(as: phone.device) && $0.endsAt > now }
         let stays = policy.keeping == .whileWanted && phone.leavesBinding
         return others || stays ? notBelowLeast(policy.expires ?? 3600) : 0
     }
@@ -326,7 +326,9 @@ public struct UpstreamRegistration: ~Copyable {
     private static func isRejection(_ status: Int) -> Bool { [403, 404, 410].contains(status) || status >= 600 }
 
     private mutating func note(_ phone: PhoneRegister, _ now: Int64) {
-        devices.removeAll { $0.device == phone.device || $0.endsAt <= now || phone.isForAll && phone.isRemoval }
+        devices.removeAll {
+            $0.device.isSamePhone(as: phone.device) || $0.endsAt <= now || phone.isForAll && phone.isRemoval
+        }
         guard !phone.isRemoval, !phone.isQuery, devices.count < Self.mostDevices else { return }
         devices.append((phone.device, now + min(Int64(phone.expires) * 1000, keepsByItself ? .max : interval)))
     }
@@ -402,6 +404,12 @@ extension UpstreamRegistration {
         maySend && keepsByItself && (refreshAt.map { now >= $0 } ?? false)
     }
 
+    /// Push bindings of these phones were removed by hand: the registration ends now, unless somebody else can be reached.
+    public mutating func removed(_ phones: [UpstreamDevice], now: Int64) {
+        devices.removeAll { entry in phones.contains(where: entry.device.isSamePhone) }
+        dueAt = now
+    }
+
     /// Puts the refresh off, for the server's sake.
     public mutating func postpone(to time: Int64) { dueAt = time }
 
@@ -429,7 +437,8 @@ extension UpstreamRegistration {
     /// An account that was kept over a restart, with what is left of its registration. Those whose time came meanwhile
     /// are spread over what is left to them. Whatever the clock says, nothing is left of more than was granted.
     public mutating func restore(
-        until: Int64?, interval: Int64, credential: DigestAlgorithm?, devices: [(device: UInt64, endsAt: Int64)],
+        until: Int64?, interval: Int64, credential: DigestAlgorithm?,
+        devices: [(device: UpstreamDevice, endsAt: Int64)],
         now: Int64
     ) {
         // A file may hold any number.

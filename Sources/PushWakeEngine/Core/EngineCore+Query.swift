@@ -296,6 +296,7 @@ extension EngineCore {
             switch result {
             case .success(let removed):
                 dispatch(unbound(removed, of: aor))
+                upstream?.removed(removed, of: aor)
                 reply(to: message, peer) { writer in
                     writer.put(.row, 1)
                     Self.put("removed", Int64(removed.count), &writer)

@@ -197,12 +197,10 @@ private struct UpstreamMessage {
         registration = reader.finish(aor: to, callID: callID, cseq: 1)
     }
 
-    /// The phone among those of its user: by its instance, else by its Contact, else by its Call-ID.
-    var device: UInt64 {
+    /// The phone among those of its user.
+    var device: UpstreamDevice {
         let contact = registration.contacts.first
-        let text = contact.map { $0.instance.isEmpty ? Binding.withoutPushParameters($0.uri) : $0.instance }
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in (text ?? registration.callID).utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        return hash
+        return UpstreamDevice(
+            instance: contact?.instance ?? "", contact: contact?.uri ?? "", callID: registration.callID)
     }
 }

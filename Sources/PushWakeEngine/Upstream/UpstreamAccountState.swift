@@ -52,7 +52,7 @@ final class KeptAccount {
         return UpstreamRow(
             target: target, local: local, callID: callID, fromTag: fromTag, cseq: machine.cseq, username: username,
             until: machine.until.map(seconds) ?? 0, interval: machine.interval, aor: aor, secret: secret,
-            algorithm: machine.credential, devices: machine.devices.map { ($0.device, seconds($0.endsAt)) })
+            algorithm: machine.credential, devices: machine.devices.map { ($0.device.fingerprint, seconds($0.endsAt)) })
     }
 }
 

@@ -95,7 +95,8 @@ final class UpstreamKeeper {
         account.secret = isReadable ? row.secret : []
         account.machine.restore(
             until: row.until == 0 ? nil : moment(row.until), interval: row.interval,
-            credential: isReadable ? row.algorithm : nil, devices: row.devices.map { ($0.device, moment($0.endsAt)) },
+            credential: isReadable ? row.algorithm : nil,
+            devices: row.devices.map { (UpstreamDevice(fingerprint: $0.device), moment($0.endsAt)) },
             now: now)
         paces[row.target.server, default: UpstreamPace()].add(interval: row.interval)
         reseal(account)
@@ -310,6 +311,15 @@ final class UpstreamKeeper {
     func bindings(_ account: KeptAccount) -> [Binding] {
         guard !account.aor.isEmpty else { return [] }
         return (try? core.store.bindings(of: account.aor, now: wall)) ?? []
+    }
+
+    /// Somebody has removed these bindings of a user by hand.
+    func removed(_ bindings: [Binding], of aor: String) {
+        guard !bindings.isEmpty else { return }
+        for account in accounts.all where account.aor == aor {
+            account.machine.removed(bindings.map(UpstreamDevice.init(of:)), now: now)
+            reschedule(account)
+        }
     }
 
     private func wake(_ account: KeptAccount) {

@@ -12,7 +12,8 @@ import Testing
     ) -> UpstreamRegistration {
         var machine = UpstreamRegistration(UpstreamPolicy(), cseq: 40, seed: seed)
         machine.restore(
-            until: until, interval: Self.interval, credential: credential, devices: [(1, until ?? 0)], now: 0)
+            until: until, interval: Self.interval, credential: credential,
+            devices: [(UpstreamDevice(fingerprint: 1), until ?? 0)], now: 0)
         return machine
     }
 

@@ -24,7 +24,8 @@ private final class Bench {
         leavesBinding: Bool = true
     ) -> [UpstreamAction] {
         handles += 1
-        var phone = PhoneRegister(handle: .init(host: 1, number: handles), device: device)
+        var phone = PhoneRegister(
+            handle: .init(host: 1, number: handles), device: UpstreamDevice(fingerprint: device))
         (phone.expires, phone.credential, phone.leavesBinding) = (expires, credential, leavesBinding)
         phone.authorization = authorization.map { ["Authorization: \($0)"] } ?? []
         return note(machine.register(phone, now: now, wallSeconds: wall))
@@ -173,6 +174,23 @@ private func digest(_ register: UpstreamRegister?) -> [(nonce: String, count: UI
         _ = bench.answer(401) { $0.challenges = [challenge("n1")] }
         #expect(refusal(bench.answer(401) { $0.challenges = [challenge("n2")] }) == 401)
         #expect(bench.sent.count == 2)
+    }
+
+    @Test(arguments: [false, true])
+    func `a phone whose bindings are removed by hand ends the registration at once, if it is the last`(
+        hasAnother: Bool
+    ) {
+        let bench = Bench()
+        bench.register()
+        if hasAnother {
+            _ = bench.phone(device: 2, authorization: "Digest y")
+            _ = bench.answer(200) { $0.expires = 3600 }
+        }
+        bench.machine.removed([UpstreamDevice(fingerprint: 1)], now: bench.now)
+        #expect(bench.dueAt == bench.now)
+        let before = bench.sent.count
+        _ = bench.due(isWanted: false)
+        #expect(bench.sent.dropFirst(before).map(\.expires) == (hasAnother ? [] : [0]))
     }
 
     @Test func `refreshes fall between half and nine tenths of the interval`() throws {

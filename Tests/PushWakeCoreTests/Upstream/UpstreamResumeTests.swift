@@ -6,7 +6,8 @@ import Testing
 /// A host tells an engine that it hears again, or for the first time, of all that it holds.
 @Suite struct `A held REGISTER that is told again` {
     private func phone(_ number: UInt64, expires: UInt32 = 600) -> PhoneRegister {
-        var phone = PhoneRegister(handle: .init(host: 1, number: number), device: number)
+        var phone = PhoneRegister(
+            handle: .init(host: 1, number: number), device: UpstreamDevice(fingerprint: number))
         phone.expires = expires
         return phone
     }

@@ -94,7 +94,7 @@ private struct Fleet: ~Copyable {
         self.interval = interval
         accounts = (0..<count).map { Account(seed: UInt64($0)) }
         for (index, account) in accounts.enumerated() {
-            var phone = PhoneRegister(handle: .init(host: 1, number: 1), device: 1)
+            var phone = PhoneRegister(handle: .init(host: 1, number: 1), device: UpstreamDevice(fingerprint: 1))
             phone.credential = Secret(String(repeating: "a", count: 32))
             for case .send(let register) in account.machine.register(phone, now: now, wallSeconds: 1_790_000_000) {
                 answer(UInt32(index), register.attempt)

@@ -15,7 +15,8 @@ import Testing
         expires: UInt32 = 600, authorization: String? = nil, credential: Secret? = nil
     ) -> [UpstreamAction] {
         handles += 1
-        var phone = PhoneRegister(handle: .init(host: 1, number: handles), device: handles)
+        var phone = PhoneRegister(
+            handle: .init(host: 1, number: handles), device: UpstreamDevice(fingerprint: handles))
         (phone.expires, phone.credential) = (expires, credential)
         phone.authorization = authorization.map { ["Authorization: \($0)"] } ?? []
         return machine.register(phone, now: now, wallSeconds: wall)

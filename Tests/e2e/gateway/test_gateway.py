@@ -88,6 +88,17 @@ def test_two_phones_are_one_client_and_only_the_last_one_ends_it(pair, wire):
     assert not contacts(registrar, "104")
 
 
+def test_a_phone_without_an_instance_ends_it_where_it_has_moved_to(pair, wire):
+    gateway, registrar = pair
+    phone = make_phone(wire, gateway, "107", no_push(), instance="")
+    assert register(phone).status == 200
+    moved = wire.again(phone, call_id=phone.call_id)
+    moved.cseq = phone.cseq
+    assert register(moved).status == 200
+    assert register(moved, 0).status == 200
+    assert not contacts(registrar, "107")
+
+
 def test_a_phone_with_push_stays_registered_when_it_leaves(pair, wire, simulator):
     gateway, registrar = pair
     phone = make_phone(wire, gateway, "105", rfc8599_fcm())
