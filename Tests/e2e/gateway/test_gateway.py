@@ -49,6 +49,7 @@ def test_a_phone_registers_at_its_server_and_rings(pair, wire, simulator):
     sleeper.sleep()
     call = wire.call(registrar, "102")
     simulator.wait_push(sleeper.push.token, seconds=10)
+    call.wait_status(180)
     woken = wire.again(sleeper, "tcp")
     assert register(woken).status == 200
     call.wait_status(200, 10)
