@@ -44,6 +44,8 @@ public struct KamailioConfiguration {
     public private(set) var serverID: (value: String, location: Location)?
     /// By name: `request_route`, `route[RELAY]`, `failure_route[X]`.
     public private(set) var routes: [String: [Step]] = [:]
+    /// Where each of them begins.
+    public private(set) var places: [String: Location] = [:]
 
     /// Files of `import_file` that are not there.
     public private(set) var missing: [(file: String, location: Location)] = []
@@ -123,7 +125,10 @@ public struct KamailioConfiguration {
                 } else if text(1) == "{" {
                     route = token.text == "route" ? "request_route" : token.text
                 }
-                if let route { routes[route] = routes[route] ?? [] }
+                if let route {
+                    routes[route] = routes[route] ?? []
+                    places[route] = token.location
+                }
             default: break
             }
         }

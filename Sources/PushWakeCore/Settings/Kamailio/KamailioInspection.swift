@@ -18,6 +18,9 @@ public struct KamailioInspection {
     private var stepsLeft = 100_000
     /// What the script arms after `pushwake_lookup()` counts for held requests, too.
     private var goesOn = false
+    /// The first lookup on the way, and whether something that may relay stands after one.
+    private var lookup: KamailioConfiguration.Location?
+    private var isRelayed = false
 
     /// What the way through the request route has armed, and the function that has made a transaction of its request.
     private struct Way {
@@ -25,6 +28,7 @@ public struct KamailioInspection {
         var transaction: String?
         /// Flags of acc that are set before that.
         var flags: Set<String> = []
+        var hasSaved = false
     }
 
     /// All findings, in no certain order. `file` is named where there is no line.
@@ -34,6 +38,8 @@ public struct KamailioInspection {
         inspection.inspectParameters()
         inspection.inspectNodes()
         inspection.inspectCalls()
+        inspection.inspectTables()
+        inspection.inspectRouteNames()
         inspection.inspectOrder()
         return inspection.findings
     }
@@ -91,6 +97,20 @@ public struct KamailioInspection {
             add(
                 lost.location,
                 "usrloc's handle_lost_tcp deletes a phone that falls asleep; set modparam(\"usrloc\", \"handle_lost_tcp\", 0)"
+            )
+        }
+        if let mask = value("topoh", "mask_callid"), mask.value != "0" {
+            add(
+                mask.location,
+                "topoh's mask_callid gives the phone another Call-ID than its push has, by which apps match the call; set it to 0, or use topos"
+            )
+        }
+        if let most = value("registrar", "max_expires"), let seconds = Int(most.value), seconds > 0,
+            let before = value("pushwake", "refresh_before"), let lead = Int(before.value), seconds < 2 * lead
+        {
+            add(
+                before.location,
+                "refresh_before asks no phone to register, since none is registered for twice as long (max_expires \(seconds)); set it to \(seconds / 2) or less"
             )
         }
         let silence = value("pushwake", "silent_after").flatMap { Int($0.value) } ?? 1500
@@ -156,7 +176,6 @@ public struct KamailioInspection {
             }
         }
         inspectRemovals()
-        inspectTables()
         for (arguments, location) in calls(of: "pushwake_save") {
             if arguments.count > 2 {
                 add(
@@ -199,18 +218,45 @@ public struct KamailioInspection {
         }
     }
 
-    /// A binding is its user's, whatever table the contact is in.
+    /// Tables in which nobody registers.
     private mutating func inspectTables() {
-        guard value("usrloc", "use_domain")?.value != "1" else { return }
-        let saves = calls(of: "pushwake_save").filter { $0.arguments.first?.hasPrefix("$") == false }
-            .sorted { ($0.location.file, $0.location.line) < ($1.location.file, $1.location.line) }
-        guard let first = saves.first?.arguments.first,
-            let other = saves.first(where: { $0.arguments.first != first }), let table = other.arguments.first
-        else { return }
-        add(
-            other.location,
-            "a user of table \(table) and one of table \(first) with the same name have their push bindings in common: a call to one is pushed to both; give them domains and set modparam(\"usrloc\", \"use_domain\", 1)"
-        )
+        for (arguments, location) in calls(of: "pushwake_save") {
+            guard let table = arguments.first, Int(table) != nil else { continue }
+            add(
+                location,
+                "pushwake_save(): \(table) is its table; flags come second: pushwake_save(\"location\", \"\(table)\")")
+        }
+        let saved = ["pushwake_save", "pushwake_save_upstream", "save"].flatMap { calls(of: $0) }
+            .compactMap(\.arguments.first)
+        // Other processes, or other nodes, may fill the tables of a database.
+        let isFilled = value("usrloc", "db_mode")?.value == "3" || value("dmq_usrloc", "enable") != nil
+        guard !isFilled, let first = saved.first, !saved.contains(where: { $0.hasPrefix("$") }) else { return }
+        for name in ["pushwake_lookup", "pushwake_lookup_upstream", "pushwake_in_dialog"] {
+            for (arguments, location) in calls(of: name) {
+                let table = arguments.first ?? "location"
+                guard !saved.contains(table), !table.hasPrefix("$") else { continue }
+                add(
+                    location,
+                    "\(name)() looks in table \(table), in which no route saves anybody; write \(name)(\"\(first)\")")
+            }
+        }
+    }
+
+    /// Routes that nobody calls, for a slip of the pen.
+    private mutating func inspectRouteNames() {
+        let armed = ["t_on_failure", "t_on_branch"].flatMap { calls(of: $0) }.compactMap(\.arguments.first)
+        let names = [
+            "failure_route": ["PUSHWAKE"], "branch_route": ["PUSHWAKE"],
+            "event_route": ["pushwake:result", "pushwake:upstream"],
+        ]
+        for (route, location) in configuration.places {
+            let parts = route.dropLast().split(separator: "[").map(String.init)
+            guard parts.count == 2, let right = names[parts[0]], !right.contains(parts[1]),
+                parts[1].lowercased().hasPrefix("pushw"), !armed.contains(parts[1])
+            else { continue }
+            let remedy = right.map { "\(parts[0])[\($0)]" }.joined(separator: " or ")
+            add(location, "\(route) is never called; write \(remedy)")
+        }
     }
 
     /// The routes are in Lua, Python or JavaScript.
@@ -221,7 +267,20 @@ public struct KamailioInspection {
     private mutating func inspectOrder() {
         goesOn = value("pushwake", "lookup_goes_on").map { $0.value != "0" } ?? false
         walk("request_route", depth: 0)
+        // What it calls by a name that is made while it runs may relay.
+        let isUnknown = stepsLeft <= 0 || calls(of: "route").contains { $0.arguments.first?.hasPrefix("$") != false }
+        guard !isRelayed, !isUnknown, let lookup else { return }
+        add(
+            lookup,
+            "nothing relays after pushwake_lookup(), so phones that are awake do not ring; call t_relay() where it gives 1"
+        )
     }
+
+    /// Functions that ask who a phone is.
+    private static let authentication: Set = [
+        "www_authenticate", "www_authorize", "pv_www_authenticate", "www_challenge", "proxy_authenticate",
+        "proxy_authorize", "pv_proxy_authenticate", "proxy_challenge", "auth_check", "pv_auth_check", "auth_challenge",
+    ]
 
     /// Goes through a route and those that it calls.
     private mutating func walk(_ route: String, depth: Int) {
@@ -254,7 +313,24 @@ public struct KamailioInspection {
     ) {
         switch name {
         case "route": if let route = arguments.first { walk("route[\(route)]", depth: depth + 1) }
-        case "pushwake_lookup", "pushwake_lookup_upstream": way.transaction = "pushwake_lookup()"
+        case "pushwake_save": way.hasSaved = true
+        case _ where Self.authentication.contains(name):
+            guard way.hasSaved, late.insert("authentication").inserted else { return }
+            add(
+                location,
+                "\(name)() comes after pushwake_save(), so who does not know the password is registered and pushed; call it before"
+            )
+        case "record_route", "append_hf":
+            guard way.transaction == "pushwake_lookup()", late.insert(name).inserted else { return }
+            add(
+                location,
+                "\(name)() comes after pushwake_lookup(), so it does not count for phones that wake later; call it before"
+            )
+        case _ where name.hasPrefix("t_relay") || name.hasPrefix("t_next_contact") || name.hasPrefix("forward"):
+            isRelayed = isRelayed || way.transaction == "pushwake_lookup()"
+        case "pushwake_lookup", "pushwake_lookup_upstream":
+            way.transaction = "pushwake_lookup()"
+            lookup = lookup ?? location
         case "pushwake_in_dialog": way.transaction = "pushwake_in_dialog()"
         case "t_on_branch", "t_on_reply", "t_on_failure":
             guard !goesOn, let route = arguments.first else { return }
