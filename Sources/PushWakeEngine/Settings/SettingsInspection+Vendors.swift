@@ -100,7 +100,27 @@ extension SettingsInspection {
         if !WakingMethods(settings).contains("INVITE") {
             add(.warning, .wakeRequests, "calls wake no phone; add INVITE")
         }
+        for row in SettingKey.allCases.map(SettingsTable.description(of:)) { inspectKind(of: row) }
     }
+
+    /// What may be said of a value by its kind alone.
+    private mutating func inspectKind(of row: SettingDescription) {
+        switch row.kind {
+        case .integer where row.unit.description == "ms":
+            let value = settings.integer(row.key)
+            guard (1..<Self.leastMilliseconds).contains(value) else { return }
+            add(.warning, row.key, "\(value) ms are over at once; write \(value * 1000) for \(value) s")
+        case .textOrFile where settings.text(row.key).hasPrefix("/"):
+            add(
+                .warning, row.key,
+                "the name of a file would be sent as it stands; write @\(settings.text(row.key).prefix(80)) for what is in it"
+            )
+        default: return
+        }
+    }
+
+    /// Whoever writes fewer has probably counted in seconds.
+    private static var leastMilliseconds: Int64 { 10 }
 
     /// Seconds that a sleeping phone needs from the push to its REGISTER, on a good network.
     private static var shortestWake: Int64 { 5 }
@@ -121,7 +141,9 @@ extension SettingsInspection {
         }
         let contact = settings.text(.upperContact)
         if !contact.isEmpty, HostPort(contact) == nil {
-            add(.error, .upperContact, "\"\(contact.prefix(80))\" is neither a host nor host:port")
+            add(
+                .error, .upperContact, "\"\(contact.prefix(80))\" is neither a host nor host:port; write 192.0.2.5:5060"
+            )
         }
         let path = settings.text(.secretKeyFile)
         guard depth >= .keys, !path.isEmpty else { return }

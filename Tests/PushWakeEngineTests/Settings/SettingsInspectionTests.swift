@@ -65,6 +65,9 @@ import Testing
         ("apns_topic", "com.example.phone.voip", "leave apns_topic empty"),
         ("apns_topic", "DEF123GHIJ.com.example.phone", "write com.example.phone, or leave apns_topic empty"),
         ("wake_requests", "MESSAGE, REFER", "add INVITE"), ("wake_requests", "", "add INVITE"),
+        ("apns_topic", "https://com.example.phone/", "write one such as com.example.phone"),
+        ("silent_after", "3", "write 3000 for 3 s"), ("ignore_same", "9", "write 9000 for 9 s"),
+        ("webhook_body", "/etc/body.json", "write @/etc/body.json for what is in it"),
         ("wake_timeout", "4", "write 20 or more"), ("bindings_per_user", "1", "write 4 or more"),
     ])
     func `doubts what is seldom meant`(setting: String, value: String, remedy: String) throws {
@@ -81,6 +84,7 @@ import Testing
     }
 
     @Test(arguments: [
+        ("silent_after", "0"), ("silent_after", "-1"), ("engine_timeout", "10"), ("webhook_body", "{}"),
         ("wake_timeout", "5"), ("bindings_per_user", "2"), ("wake_requests", "INVITE"),
         ("apns_url", "https://api.push.apple.com:2197"), ("apns_url", "https://127.0.0.1:4443"),
         ("apns_topic", "com.example.phone"), ("apns_topic", "EXAMPLE.com"),

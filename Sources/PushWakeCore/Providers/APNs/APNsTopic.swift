@@ -34,12 +34,21 @@ public enum APNsTopic: Equatable, Sendable {
             return
                 "\"\(topic.prefix(80))\" would be the topic of messages too, and Apple refuses them (DeviceTokenNotForTopic); leave apns_topic empty: calls to a PushKit token get .voip by themselves"
         }
+        guard topic.utf8.allSatisfy(Self.isInBundles) else {
+            return
+                "\"\(topic.prefix(80))\" has characters that no bundle id has; write one such as com.example.phone, or leave apns_topic empty"
+        }
         let parts = topic.split(separator: ".", maxSplits: 1)
         guard parts.count == 2, parts[0].utf8.count == 10,
             parts[0].utf8.allSatisfy({ $0 >= 0x41 && $0 <= 0x5A || $0 >= 0x30 && $0 <= 0x39 })
         else { return nil }
         return
             "\"\(parts[0])\" is a team id, which is not a part of a topic; write \(parts[1].prefix(80)), or leave apns_topic empty"
+    }
+
+    private static func isInBundles(_ byte: UInt8) -> Bool {
+        byte >= 0x30 && byte <= 0x39 || (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7A
+            || [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_")].contains(byte)
     }
 
     /// The topic for one push; nil for none.
