@@ -7,7 +7,8 @@ struct CheckCommand: ParsableCommand {
         commandName: "check", abstract: "Checks a settings file or a kamailio.cfg, and the keys that it names.",
         discussion: "Exit code 0 when nothing is wrong, 1 when something is, 2 when the file cannot be read.")
 
-    @Argument(help: "Settings file, one name = value a line; or a whole kamailio.cfg.") var file: String
+    @Argument(help: "Settings file, one name = value a line; or a whole kamailio.cfg.", completion: .file())
+    var file: String
 
     @Option(
         name: .long,

@@ -17,11 +17,18 @@ struct ExplainCommand: ParsableCommand {
             """)
 
     @OptionGroup var options: SettingsOptions
-    @Option(name: .long, help: "File with the REGISTER of the phone, or - for standard input.") var register: String?
-    @Option(name: .long, help: "AoR whose bindings the engine has, or the file of store_path.") var aor: String?
-    @Option(name: .long, help: "File with the request: an INVITE, a MESSAGE, …") var request: String?
-    @Option(name: .long, help: "call, chat, cancel, …, instead of the event that follows from the request.") var event:
+    @Option(name: .long, help: "File with the REGISTER of the phone, or - for standard input.", completion: .file())
+    var register: String?
+    @Option(
+        name: .long, help: "AoR whose bindings the engine has, or the file of store_path.", completion: Completion.users
+    )
+    var aor: String?
+    @Option(name: .long, help: "File with the request: an INVITE, a MESSAGE, …", completion: .file()) var request:
         String?
+    @Option(
+        name: .long, help: "call, chat, cancel, …, instead of the event that follows from the request.",
+        completion: Completion.events)
+    var event: String?
     @Option(
         name: .customLong("push-type"),
         help:

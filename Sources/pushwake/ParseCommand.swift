@@ -10,7 +10,8 @@ struct ParseCommand: ParsableCommand {
         discussion: "Exit code 0 when the file is SIP, 1 when it is not, 2 when it cannot be read.")
 
     @Flag(name: .long, help: "Accepted for symmetry: the output is always JSON.") var json = false
-    @Argument(help: "File with one REGISTER (lines end with CRLF or LF), or - for standard input.") var file: String
+    @Argument(help: "File with one REGISTER (lines end with CRLF or LF), or - for standard input.", completion: .file())
+    var file: String
 
     func run() throws {
         let bytes: [UInt8]

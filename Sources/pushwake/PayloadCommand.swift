@@ -11,8 +11,9 @@ struct PayloadCommand: ParsableCommand {
             pushwake payload flexisip apns --push-type voip > /etc/pushwake/templates/apns-voip.json
             """)
 
-    @Argument(help: "plain, mizutech or flexisip.") var family: String
-    @Argument(help: "apns, fcm or webpush.") var provider: String
+    @Argument(help: "plain, mizutech or flexisip.", completion: .list(["plain", "mizutech", "flexisip"])) var family:
+        String
+    @Argument(help: "apns, fcm or webpush.", completion: .list(["apns", "fcm", "webpush"])) var provider: String
     @Option(name: .customLong("push-type"), help: "Apple: voip, alert or background; by default alert.")
     var pushType: String?
     @Flag(name: .long, help: "FCM: the payload for an iPhone.") var ios = false

@@ -19,12 +19,12 @@ struct SendCommand: ParsableCommand {
 
     @OptionGroup var options: SettingsOptions
     @Flag(name: .long, help: "JSON instead of a table.") var json = false
-    @Argument(help: "\(PushEvent.names) (or 0 to 9).") var event: String
-    @Argument(help: "AoR, as the registrar has it.") var aor: String?
+    @Argument(help: "\(PushEvent.names) (or 0 to 9).", completion: Completion.events) var event: String
+    @Argument(help: "AoR, as the registrar has it.", completion: Completion.users) var aor: String?
     @Option(
         name: .long,
-        help: "\(Provider.names()); a, i, j, w; or a pn-provider that the webhook serves."
-    )
+        help: "\(Provider.names()); a, i, j, w; or a pn-provider that the webhook serves.",
+        completion: Completion.providers)
     var platform: String?
     // What follows is taken as it stands: secrets, tokens and texts may begin with a dash.
     @Option(name: .long, parsing: .unconditional, help: "Bundle id, package or project.") var package: String?
@@ -35,7 +35,9 @@ struct SendCommand: ParsableCommand {
     @Option(name: .long, parsing: .unconditional, help: "Web Push: secret of the subscription.") var auth: String?
     @Option(name: .long, parsing: .unconditional, help: "Acrobits: selector of the account in the app.")
     var selector: String?
-    @Option(name: .long, help: "Apple: production or sandbox; by default that of apns_environment.")
+    @Option(
+        name: .long, help: "Apple: production or sandbox; by default that of apns_environment.",
+        completion: .list(["production", "sandbox"]))
     var environment: String?
     @Option(name: .long, help: "Apple and Acrobits: what the token is for, voip or remote.") var service: String?
     @Option(

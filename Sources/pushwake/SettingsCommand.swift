@@ -101,17 +101,21 @@ struct SettingsCommand: ParsableCommand {
 struct SettingsOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("Settings file, one name = value a line; or a whole kamailio.cfg.", valueName: "file"))
+        help: ArgumentHelp("Settings file, one name = value a line; or a whole kamailio.cfg.", valueName: "file"),
+        completion: .file())
     var settings: String?
 
-    @Option(name: .long, help: ArgumentHelp("One setting; may be repeated.", valueName: "name=value"))
+    @Option(
+        name: .long, help: ArgumentHelp("One setting; may be repeated.", valueName: "name=value"),
+        completion: Completion.settings)
     var set: [String] = []
 
     @Option(
         name: .long,
         help: ArgumentHelp(
             "Unix socket of the engine (the setting engine_socket, or PUSHWAKE_SOCKET in the environment).",
-            valueName: "path"))
+            valueName: "path"),
+        completion: .file())
     var socket: String?
 
     /// Whether the word behind this one belongs to it: the names of all options above.

@@ -48,12 +48,7 @@ extension EngineClient {
         var cursor = ""
         var rows = 0
         while true {
-            begin(.query)
-            put(.query, Int64(query.rawValue))
-            put(.argument, argument)
-            put(.cursor, cursor)
-            let reply = try call(milliseconds: isPrompt ? nil : 5000)
-            let page = Page(reply)
+            let page = try self.page(query, argument: argument, after: cursor, isPrompt: isPrompt)
             for row in page.rows {
                 rows &+= 1
                 guard onRow(row) else { return rows }
@@ -62,6 +57,24 @@ extension EngineClient {
             guard let next = page.cursor, next != cursor else { return rows }
             cursor = next
         }
+    }
+
+    /// What one answer has room for of users that come after one (`NAME 0`), or from the beginning on (empty); for who
+    /// must not wait longer than `engine_timeout`.
+    public func firstPage(
+        _ query: EngineQuery, argument: String, after cursor: String
+    ) throws(ClientError) -> [[EngineField]] {
+        try page(query, argument: argument, after: cursor, isPrompt: true).rows
+    }
+
+    private func page(
+        _ query: EngineQuery, argument: String, after cursor: String, isPrompt: Bool
+    ) throws(ClientError) -> Page {
+        begin(.query)
+        put(.query, Int64(query.rawValue))
+        put(.argument, argument)
+        put(.cursor, cursor)
+        return Page(try call(milliseconds: isPrompt ? nil : 5000))
     }
 
     /// The bindings of a user that can be pushed, and how many there are: one that is gone is listed too, with the reason,

@@ -37,7 +37,10 @@ extension BindingsCommand {
             name: .long, parsing: .unconditional,
             help: "Users that match a pattern with * and ?; without an @ it is matched against the user part.")
         var user: String?
-        @Option(name: .long, help: "\(Provider.allCases.map(\.name).joined(separator: ", ")).") var provider: String?
+        @Option(
+            name: .long, help: "\(Provider.allCases.map(\.name).joined(separator: ", ")).",
+            completion: Completion.providers)
+        var provider: String?
         @Option(
             name: .long, parsing: .unconditional,
             help: "A part of the text in the column verdict, such as 'notifications off', 'failed' or 'wakes in'.")
@@ -80,7 +83,10 @@ extension BindingsCommand {
         @OptionGroup var options: SettingsOptions
         @OptionGroup(title: "Conditions, all of which must hold") var conditions: Conditions
         @Flag(name: .long, help: "JSON with full values instead of a table.") var json = false
-        @Argument(help: "AoR, as the registrar has it: user or user@domain. Without it, all users.") var aor: String?
+        @Argument(
+            help: "AoR, as the registrar has it: user or user@domain. Without it, all users.",
+            completion: Completion.users)
+        var aor: String?
 
         func validate() throws { _ = try conditions.made(aor: aor) }
 
@@ -106,8 +112,10 @@ extension BindingsCommand {
 
     /// Whose bindings, and which of them.
     struct OfUser: ParsableArguments {
-        @Option(name: .long, help: "Only those of one provider.") var provider: String?
-        @Argument(help: "AoR, as the registrar has it: user or user@domain.") var aor: String
+        @Option(name: .long, help: "Only those of one provider.", completion: Completion.providers)
+        var provider: String?
+        @Argument(help: "AoR, as the registrar has it: user or user@domain.", completion: Completion.users)
+        var aor: String
 
         func validate() throws { _ = try conditions() }
 

@@ -22,7 +22,9 @@ extension BindingsCommand {
 
         @OptionGroup var options: SettingsOptions
         @Flag(name: .long, help: "Print tokens in full.") var secrets = false
-        @Option(name: .long, help: ArgumentHelp("Write today's file into a directory.", valueName: "directory"))
+        @Option(
+            name: .long, help: ArgumentHelp("Write today's file into a directory.", valueName: "directory"),
+            completion: .directory)
         var backup: String?
         @Option(name: .long, help: "With --backup: how many files stay.") var keep = 7
 
@@ -71,7 +73,8 @@ extension BindingsCommand {
 
         @OptionGroup var options: SettingsOptions
         @Flag(name: .long, help: "JSON instead of a sentence.") var json = false
-        @Argument(help: "File with a line for each binding; - reads standard input.") var file: String
+        @Argument(help: "File with a line for each binding; - reads standard input.", completion: .file())
+        var file: String
 
         func run() throws {
             let client = EngineClient(settings: try options.load())

@@ -29,10 +29,14 @@ extension BindingsCommand {
             name: .long, parsing: .unconditional,
             help: "Users that match a pattern with * and ?; without an @ it is matched against the user part.")
         var user: String?
-        @Option(name: .long, help: "Only those of one provider.") var provider: String?
+        @Option(name: .long, help: "Only those of one provider.", completion: Completion.providers)
+        var provider: String?
         @Flag(name: .long, help: "Say what would come back, and change nothing.") var dryRun = false
         @Flag(name: .long, help: "JSON instead of a table.") var json = false
-        @Argument(help: "AoR, as the registrar has it: user or user@domain. Without it, all users.") var aor: String?
+        @Argument(
+            help: "AoR, as the registrar has it: user or user@domain. Without it, all users.",
+            completion: Completion.users)
+        var aor: String?
 
         func validate() throws { _ = try conditions() }
 

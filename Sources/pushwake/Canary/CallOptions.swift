@@ -13,8 +13,9 @@ struct CallOptions: ParsableArguments {
     var from: String?
     @Option(name: .long, help: ArgumentHelp("Where the PBX is, when not at the URI's host.", valueName: "host[:port]"))
     var proxy: String?
-    @Option(name: .long, help: "udp or tcp.") var transport = "udp"
-    @Option(name: .long, help: ArgumentHelp("File with user:password for the PBX.", valueName: "file"))
+    @Option(name: .long, help: "udp or tcp.", completion: .list(["udp", "tcp"])) var transport = "udp"
+    @Option(
+        name: .long, help: ArgumentHelp("File with user:password for the PBX.", valueName: "file"), completion: .file())
     var account: String?
 
     /// Whether such a URI can be called this way.

@@ -17,10 +17,12 @@ struct CanaryCommand: ParsableCommand {
             """)
 
     @OptionGroup var way: CallOptions
-    @Option(name: .long, help: "ringing or answer.") var goal = "ringing"
+    @Option(name: .long, help: "ringing or answer.", completion: .list(["ringing", "answer"])) var goal = "ringing"
     @Option(name: .long, help: "Seconds within which the phone must ring, or answer.") var within = 20
     @Option(name: .long, help: ArgumentHelp("Minutes from one call to the next.", valueName: "minutes")) var every: Int?
-    @Option(name: .long, help: ArgumentHelp("Result for the node exporter's textfile collector.", valueName: "file"))
+    @Option(
+        name: .long, help: ArgumentHelp("Result for the node exporter's textfile collector.", valueName: "file"),
+        completion: .file())
     var metrics: String?
     @Option(name: .long, help: ArgumentHelp("Run with user and reason when a call fails.", valueName: "program"))
     var alarm: String?

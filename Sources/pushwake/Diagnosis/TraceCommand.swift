@@ -13,7 +13,7 @@ struct TraceCommand: ParsableCommand {
 
     @OptionGroup var options: SettingsOptions
     @Flag(name: .long, help: "JSON: an array of requests, each with its lines.") var json = false
-    @Argument(help: "Call-ID, or AoR as the registrar has it.") var name: String?
+    @Argument(help: "Call-ID, or AoR as the registrar has it.", completion: Completion.users) var name: String?
 
     func validate() throws {
         if name?.isEmpty == true { throw ValidationError("give a Call-ID or an AoR, or leave it out for all") }

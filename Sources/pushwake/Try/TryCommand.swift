@@ -46,9 +46,12 @@ struct TryCommand: ParsableCommand {
     @Flag(name: .long, help: "JSON: one object, for the app's developer.") var json = false
     @Option(
         name: .long,
-        help: ArgumentHelp("Without a user: Kamailio's configuration.", valueName: "file"))
+        help: ArgumentHelp("Without a user: Kamailio's configuration.", valueName: "file"), completion: .file())
     var config = "/etc/kamailio/kamailio.cfg"
-    @Argument(help: "AoR as the registrar has it (user or user@domain), or sip:user@host[:port].") var user: String?
+    @Argument(
+        help: "AoR as the registrar has it (user or user@domain), or sip:user@host[:port].",
+        completion: Completion.users)
+    var user: String?
 
     func validate() throws {
         if let user { try way.check(uri(of: user)) }

@@ -4,7 +4,11 @@
 import re
 import subprocess
 
-from servers import PUSHWAKE
+import pytest
+
+from phones import fcm_token
+from peers.http_client import listen
+from servers import PUSHWAKE, ROOT, stopped, wait_until
 
 
 def run(*arguments):
@@ -30,3 +34,49 @@ def test_a_user_whose_name_begins_like_an_option_can_be_asked_for(make_engine):
         done = run(command, "--settings", engine.settings, "--", "-h@x")
         text = done.stdout + done.stderr
         assert done.returncode == 1 and "OVERVIEW" not in text and "Unknown option" not in text, done
+
+
+# ---- what a shell offers
+
+SHELL = """
+source "$1"; shift
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}
+_pushwake "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def offered(*words):
+    """What bash offers for the last word."""
+    done = subprocess.run(["bash", "-c", SHELL, "bash", ROOT / ".build/stage/completions/bash", PUSHWAKE, *words],
+                          capture_output=True, text=True, timeout=30, check=False)
+    assert not done.stderr, done.stderr
+    return [word for word in done.stdout.split("\n") if word]
+
+
+VALUES = {
+    ("send", "mis"): ["missed"], ("bindings", "list", "--provider", "ap"): ["apns"], ("payload", "m"): ["mizutech"],
+    ("stats", "--set", "wake_t"): ["wake_timeout="], ("canary", "--transport", ""): ["udp", "tcp"],
+    ("check", "/etc/hostn"): ["/etc/hostname"],
+}
+
+
+@pytest.mark.parametrize("words", VALUES, ids=" ".join)
+def test_a_shell_offers_values(words):
+    assert offered(*words) == VALUES[words]
+
+
+def test_a_shell_offers_users_whom_the_engine_knows(make_engine, simulator, tmp_path):
+    engine, client = listen(make_engine, tmp_path, fcm_key=simulator.settings()["fcm_key"])
+    socket = re.search(r"engine_socket = (\S+)", engine.settings.read_text())[1]
+    for user in ("alfred", "alice", "alice2@example.com", "bob", "al$(touch%20x)", "al;ls"):
+        client.curl("/v1/bindings", "-d", f"aor={user}&provider=fcm&app=com.example.phone&token={fcm_token()}")
+    wait_until("they are stored", lambda: "bob" in run("bindings", "--socket", socket).stdout)
+    for command in (["doctor"], ["trace"], ["bindings", "show"], ["send", "call"], ["try"]):
+        assert offered(*command, "--socket", socket, "al") == ["alfred", "alice", "alice2@example.com"], command
+    assert offered("doctor", "--settings", engine.settings, "alice") == ["alice", "alice2@example.com"]
+    assert offered("doctor", "--socket", socket, "x") == []
+    assert len(offered("doctor", "--socket", socket, "")) == 4
+    assert offered("doctor", "--socket", tmp_path / "nobody.sock", "al") == []
+    with stopped(engine.process.pid):
+        assert offered("doctor", "--socket", socket, "al") == []
