@@ -105,6 +105,8 @@ public struct DiagnosisFacts: Equatable, Sendable {
     /// REGISTERs with push parameters, and requests that may wake, of all users since the engine started.
     public var registers = 0
     public var wakes = 0
+    /// Whether `wake_requests` has calls.
+    public var wakesCalls = true
 
     /// Knows nothing but the name.
     public init(aor: String) { self.aor = aor }

@@ -121,6 +121,12 @@ public enum Remedy {
         case "PayloadTooLarge": return shorter
         case "HTTP" where reason == "HTTP 413": return shorter
         case "UNREGISTERED", "Unregistered", "ExpiredToken": return newToken
+        // Ours, not the provider's.
+        case "SwitchedOff":
+            return "set load_call, for calls, or load_chat, for all else, to always: never is what they say"
+        case "LoadLevel":
+            return
+                "the engine is too busy for it: pushwake stats shows what is (load_cpu_percent, load_lag_ms, load_queue_percent)"
         default: break
         }
         switch provider {
@@ -170,6 +176,9 @@ public enum Remedy {
         case ("UNAUTHENTICATED", _), ("OAuth", .misconfigured):
             return "make a new key for the service account in the Google Cloud console, and put it in fcm_key"
         case ("PERMISSION_DENIED", _): return permission
+        case ("QUOTA_EXCEEDED", _):
+            return
+                "wait; when it happens often, raise the quota of the project in the Google Cloud console, or let fewer pushes go to one phone: device_pushes"
         case ("THIRD_PARTY_AUTH_ERROR", _): return thirdParty
         default: return nil
         }

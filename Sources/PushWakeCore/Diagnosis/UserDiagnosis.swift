@@ -80,9 +80,13 @@ public struct UserDiagnosis: Equatable, Sendable {
         }
         if facts.wakes == 0, facts.lastRequest == nil {
             return
-                "try it: pushwake send call \(shownUser), and see whether the phone wakes; then call \(shownUser): if no call shows here, calls do not go through pushwake_lookup() in kamailio.cfg"
+                "\(trial); if no call shows here, calls do not go through pushwake_lookup() in kamailio.cfg"
         }
-        return "try it: pushwake send call \(shownUser), and see whether the phone wakes"
+        return trial
+    }
+
+    private var trial: String {
+        "try it: pushwake try \(shownUser) calls the phone, and names the step that is missing"
     }
 
     /// Nothing fails.
@@ -118,7 +122,7 @@ public struct UserDiagnosis: Equatable, Sendable {
                 )
                 : add(
                     .register, .failing, "no REGISTER with a push token has come to the engine since it started",
-                    "let REGISTERs go through pushwake_save() in place of save() in kamailio.cfg; if they do, the apps send no push token"
+                    "let REGISTERs go through pushwake_save() in place of save() in kamailio.cfg, or load res_pushwake.so into Asterisk; if they do, the apps send no push token"
                 )
         }
         add(
@@ -224,6 +228,9 @@ public struct UserDiagnosis: Equatable, Sendable {
     }
 
     private mutating func lookAtLastRequest() {
+        if !facts.wakesCalls {
+            add(.call, .failing, "calls wake no phone: wake_requests has no INVITE", "add INVITE to wake_requests")
+        }
         guard let request = facts.lastRequest else {
             // Calls of users without a phone to push are not kept.
             guard !facts.phones.isEmpty else { return }

@@ -58,6 +58,7 @@ extension EngineCore {
         facts.clock = delivery.clocks.current
         facts.refusal = refusals.reason(of: aor)
         (facts.registers, facts.wakes) = (statistics.registers, statistics.wakes)
+        facts.wakesCalls = WakingMethods(settings).contains("INVITE")
         // A store that nodes share is not looked through for names.
         if shared == nil, facts.phones.isEmpty { facts.others = (try? others(like: aor, now)) ?? [] }
         if let id = traces.find(aor, limit: 1).first, let trace = traces.trace(of: id) {

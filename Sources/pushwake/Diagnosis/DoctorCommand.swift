@@ -14,7 +14,8 @@ struct DoctorCommand: ParsableCommand {
 
     @OptionGroup var options: SettingsOptions
     @Flag(name: .long, help: "JSON: an array of steps, the advice last.") var json = false
-    @Argument(help: "AoR as the registrar has it: user or user@domain.") var user: String
+    @Argument(help: "AoR as the registrar has it: user or user@domain.", completion: Completion.users)
+    var user: String
 
     func run() throws {
         let rows = try Engine.ask(options, .diagnose, user)
@@ -25,6 +26,14 @@ struct DoctorCommand: ParsableCommand {
                 Console.say("\(padded(row, "state", 6))\(padded(row, "step", 10))\(text(row, "text"))")
             }
             if let advice = rows.last { Console.say("\nDo: \(text(advice, "text"))") }
+            // What nobody has tried is told to try it already.
+            if rows.contains(where: {
+                [.failing, .doubtful].contains(UserDiagnosis.State(rawValue: text($0, "state")))
+            }) {
+                Console.say(
+                    "Then: pushwake try \(PrintableText.cleaned(user)) calls the phone, and names the step that is missing"
+                )
+            }
         }
         if rows.contains(where: { text($0, "state") == UserDiagnosis.State.failing.rawValue }) { throw ExitCode(1) }
     }

@@ -36,7 +36,9 @@ private let pushed = CallNote.pushed(device: 0, .call)
         ("HTTP 410", .tokenGone, .webpush, "open the app"),
         ("CircuitOpen (PERMISSION_DENIED: Permission denied)", .unavailable, .fcm, "role"),
         ("CircuitOpen (a:443: Connection refused)", .unavailable, .apns, "nothing listens"),
-        ("", .throttled, .apns, "wait"), ("", .overloaded, .apns, "pushwake stats"),
+        ("QUOTA_EXCEEDED", .throttled, .fcm, "Google Cloud console"), ("SwitchedOff", .rejected, .apns, "load_call"),
+        ("LoadLevel 4", .overloaded, .fcm, "pushwake stats"), ("", .throttled, .apns, "wait"),
+        ("", .overloaded, .apns, "pushwake stats"),
         ("", .expired, .apns, "wake_timeout"), ("", .accepted, .apns, ""),
     ])
     func `follows from the reason of a push`(reason: String, outcome: Outcome, provider: Provider, word: String) {

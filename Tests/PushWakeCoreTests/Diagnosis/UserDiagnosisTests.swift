@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `asks to try what nobody has tried`() {
-        #expect(diagnosis(phone(.neverPushed)).advice.hasPrefix("try it: pushwake send call bob"))
+        #expect(diagnosis(phone(.neverPushed)).advice.hasPrefix("try it: pushwake try bob"))
         #expect(diagnosis(phone(.unproven(2))).isFine)
     }
 

@@ -29,7 +29,7 @@ class Diagnosis:
         done = subprocess.run([PUSHWAKE, "doctor", user, "--socket", server.directory / "engine.sock", *options],
                               capture_output=True, text=True, timeout=30, check=False)
         self.code, self.text = done.returncode, done.stdout + done.stderr
-        self.advice = self.text.strip().splitlines()[-1].removeprefix("Do: ")
+        self.advice = re.search(r"^Do: (.*)|\Z", self.text, re.M)[1] or self.text.strip()
 
     def state(self, step):
         """How its last line begins; None without one."""
@@ -216,6 +216,47 @@ def test_a_script_that_looks_up_without_push(make_kamailio, wire):
     wire.call(server, "asleep").wait_final(10)
     found = Diagnosis(server, "asleep")
     assert "pushwake_lookup" in found.advice and found.state("call") == "open", found.text
+
+
+# What the settings hold back
+
+def silent(server, wire, user):
+    """The call of a phone that sleeps has ended."""
+    phone = wire.phone(server, user, "tcp", push=mpush_ios())
+    phone.register()
+    phone.sleep()
+    wire.call(server, user).wait_final(10)
+
+
+HELD_BACK = [({"load_call": "never"}, "load_call"), ({"wake_requests": "MESSAGE"}, "wake_requests")]
+
+
+@pytest.mark.parametrize("settings, remedy", HELD_BACK, ids=[remedy for _, remedy in HELD_BACK])
+def test_calls_that_a_setting_leaves_out(make_server, make_provider, wire, settings, remedy):
+    server = make_server(make_provider(), wake_timeout=1, settings=settings)
+    silent(server, wire, "left")
+    says(server, "left", remedy, "open the app", "pushwake explain", "notifications")
+
+
+def test_a_provider_that_takes_no_more(make_server, make_provider, wire):
+    google = make_provider({"provider": "fcm", "token": "*", "status": 429, "reason": "QUOTA_EXCEEDED"})
+    server = make_server(google, wake_timeout=1)
+    phone = wire.phone(server, "many", "tcp", push=rfc8599_fcm())
+    phone.register()
+    phone.sleep()
+    wire.call(server, "many").wait_final(10)
+    says(server, "many", "quota of the project", "open the app", "firewall")
+
+
+def test_bindings_that_are_gone(make_server, make_provider, wire):
+    server = make_server(make_provider(), wake_timeout=1, settings={"unregister_policy": "remove"})
+    wire.phone(server, "byhand", "tcp", push=mpush_ios()).register()
+    subprocess.run([PUSHWAKE, "bindings", "remove", "byhand", "--socket", server.directory / "engine.sock"], check=True)
+    assert "removed: by hand" in says(server, "byhand", OPEN, "pushwake_save").text
+    phone = wire.phone(server, "out", "tcp", push=mpush_ios())
+    phone.register()
+    phone.unregister()
+    assert "removed: unregistered" in says(server, "out", OPEN, "pushwake_save").text
 
 
 # The way to the provider

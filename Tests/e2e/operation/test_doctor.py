@@ -22,7 +22,7 @@ def steps(kamailio, user):
 def test_a_phone_that_wakes_needs_nothing(kamailio, actors):
     phone = actors.phone(kamailio, "healthy", mpush_ios())
     phone.register()
-    assert steps(kamailio, "healthy")["advice"][1].startswith("try it: pushwake send call healthy")
+    assert steps(kamailio, "healthy")["advice"][1].startswith("try it: pushwake try healthy")
     caller = actors.call(kamailio, "healthy", "call")
     phone.wait_and_wake()
     caller.finish()
