@@ -34,6 +34,7 @@ def ask(url, path, **values):
 def series(url, target, begin, end):
     """Legend and points of each series of a target."""
     query = target["expr"].replace("$__rate_interval", "15s").replace("$instance", ".*")
+    query = query.replace("$__range", f"{int(end - begin)}s")
     step = max(1, (end - begin) / 200)
     for entry in ask(url, "query_range", query=query, start=begin, end=end, step=step):
         label = re.sub(r"\{\{(\w+)\}\}", lambda m: entry["metric"].get(m[1], ""), target.get("legendFormat", ""))
@@ -41,13 +42,23 @@ def series(url, target, begin, end):
         yield label, [point for point in points if math.isfinite(point[1])]
 
 
-def number(value):
-    return f"{value:.0f}" if value == int(value) else f"{value:.3g}"
+def number(value, defaults):
+    """In the panel's words or unit."""
+    for mapping in defaults.get("mappings", []):
+        if f"{value:g}" in mapping["options"]:
+            return mapping["options"][f"{value:g}"]["text"]
+    if defaults["unit"] == "percentunit":
+        return f"{100 * value:.3g} %"
+    is_whole = value == int(value) or defaults.get("decimals") == 0
+    return (f"{value:.0f}" if is_whole else f"{value:.3g}") + UNITS.get(defaults["unit"], "")
 
 
 def draw_stat(axes, panel, found):
     axes.axis("off")
-    words = [label if "." in label else f"{label} {number(points[-1][1])}" for label, points in found if points]
+    defaults = panel["fieldConfig"]["defaults"]
+    named = len(found) > 1 or panel["title"] == "Release"
+    words = [(f"{label} " if named else "") + ("" if panel["title"] == "Release" else number(points[-1][1], defaults))
+             for label, points in found if points]
     axes.text(0.5, 0.45, "\n".join(words) or "–", ha="center", va="center", fontsize=15, color="#1a5fb4")
 
 

@@ -27,7 +27,7 @@ public struct MetricHistogram: Equatable, Sendable {
     ])
     /// A phone that wakes, and a caller who waits: a tenth of a second to two minutes.
     public static let wake = MetricHistogram(bounds: [
-        100_000, 250_000, 500_000, 1_000_000, 1_500_000, 2_000_000, 3_000_000, 5_000_000, 8_000_000, 13_000_000,
+        100_000, 250_000, 500_000, 1_000_000, 1_500_000, 2_000_000, 3_000_000, 5_000_000, 10_000_000, 15_000_000,
         20_000_000, 30_000_000, 40_000_000, 60_000_000, 120_000_000,
     ])
 

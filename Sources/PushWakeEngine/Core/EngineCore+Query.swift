@@ -258,7 +258,9 @@ extension EngineCore {
         } then: { [self] result in
             let error: StoreError
             switch result {
-            case .success(let removed): return dispatch(unbound(removed, of: aor))
+            case .success(let removed):
+                statistics.countRemoval(.byHand, removed.count)
+                return dispatch(unbound(removed, of: aor))
             case .failure(let failure): error = failure
             }
             let user = PrintableText.logValue(aor)
@@ -295,6 +297,7 @@ extension EngineCore {
         ask(about: aor, work) { [self] result in
             switch result {
             case .success(let removed):
+                statistics.countRemoval(.byHand, removed.count)
                 dispatch(unbound(removed, of: aor))
                 upstream?.removed(removed, of: aor)
                 reply(to: message, peer) { writer in

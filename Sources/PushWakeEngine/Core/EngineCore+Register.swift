@@ -154,9 +154,12 @@ extension EngineCore {
     /// What follows from a change in the store, whenever that was; what hosts have to do comes back.
     func settle(_ registration: Registration, _ kept: Kept) -> [HostVerb] {
         if registration.unbinds { nullSenders.note(registration) }
-        for binding in kept.bound.stored { dedupe.release(binding) }
+        for binding in kept.bound.stored {
+            dedupe.release(binding)
+            statistics.appVersions.register(binding.token, agent: registration.userAgent)
+        }
         statistics.stored += kept.bound.stored.count
-        statistics.unbound += kept.removed.count
+        statistics.countRemoval(.unregistered, kept.removed.count)
         return unbound(kept.removed.filter { !kept.bound.stored.hasToken(of: $0) }, of: registration.aor)
     }
 

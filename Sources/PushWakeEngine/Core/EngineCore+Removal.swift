@@ -142,13 +142,16 @@ extension EngineCore {
 extension EngineCore {
     /// The wait of a call is over: phones that were pushed for it and did not come.
     func countFailures(_ request: HeldRequest) {
-        guard request.content.event == .call, let days = CallFailures.days(.removeOnCallfail, settings) else { return }
-        let now = SystemClock.wallSeconds()
+        guard request.content.event == .call else { return }
         let absent = request.pushedAt.devices.filter { !request.machine.isProbablyThere($0) }
-        for binding in absent.compactMap(request.binding(of:))
+            .compactMap(request.binding(of:))
+        for binding in absent { statistics.appVersions.count(binding.token, came: false) }
+        guard let days = CallFailures.days(.removeOnCallfail, settings) else { return }
+        let now = SystemClock.wallSeconds()
+        for binding in absent
         where callFailures.add(binding, now: now) >= days && callFailures.othersCome(besides: binding) {
             callFailures.forget(binding)
-            remove(binding, "did not come on \(days) days", now)
+            remove(binding, .didNotCome, "did not come on \(days) days", now)
         }
     }
 
@@ -164,19 +167,23 @@ extension EngineCore {
                 silences.succeed(binding, now: wall)
             } else if silences.add(binding, now: wall) >= days, silences.othersCome(besides: binding) {
                 silences.forget(binding)
-                remove(binding, "came and said nothing on \(days) days", wall)
+                remove(binding, .didNotAnswer, "came and said nothing on \(days) days", wall)
             }
         }
     }
 
-    private func remove(_ binding: Binding, _ reason: String, _ now: Int64) {
+    private func remove(
+        _ binding: Binding, _ kind: Statistics.Removal, _ reason: String, _ now: Int64
+    ) {
         let token = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
         ask(about: binding.aor) { (store) throws(StoreError) in
             try store.remove(token, of: binding.aor, reason: reason, now: now).count
-        } then: { [log] (result: Result<Int, StoreError>) in
+        } then: { [self] (result: Result<Int, StoreError>) in
             switch result {
             case .success(0): break
-            case .success: log(.notice, "binding removed aor=\(PrintableText.logValue(binding.aor)): it \(reason)")
+            case .success(let count):
+                statistics.countRemoval(kind, count)
+                log(.notice, "binding removed aor=\(PrintableText.logValue(binding.aor)): it \(reason)")
             case .failure(let error): log(.error, "a binding could not be removed: \(error)")
             }
         }

@@ -15,8 +15,9 @@ extension EngineCore {
     func accepted(_ binding: Binding, now: Int64) { wakeRecords.accepted(binding, now: now) }
 
     /// The phone of a pushed binding has registered while its request was there, so many milliseconds after the push.
-    func woke(_ binding: Binding, milliseconds: Int64, now: Int64) {
+    func woke(_ binding: Binding, isCall: Bool = true, milliseconds: Int64, now: Int64) {
         wakeRecords.woke(binding, milliseconds: milliseconds, now: now)
+        if isCall { statistics.appVersions.count(binding.token, came: true) }
         statistics.countWake(binding.provider, milliseconds: milliseconds)
         times.countWake(binding.provider, milliseconds: milliseconds)
     }

@@ -127,7 +127,7 @@ extension EngineCore {
             switch result {
             case .success(let claimed) where claimed.isEmpty: break
             case .success(let taken) where isTaken:
-                statistics.moved += taken.count
+                statistics.countRemoval(.moved, taken.count)
                 dispatch(unbound(taken, of: other))
                 log(.notice, "binding removed aor=\(name): its phone has registered as \(user)")
             case .success(let claimed):

@@ -157,7 +157,7 @@ extension EngineCore {
         callFailures.succeed(binding, now: SystemClock.wallSeconds())
         guard let entry = request.pushes.known(binding.token), !entry.hasWoken else { return }
         entry.wokenAt = now
-        woke(binding, milliseconds: now - pushedAt, now: now)
+        woke(binding, isCall: request.content.event == .call, milliseconds: now - pushedAt, now: now)
     }
 
     /// A device that cannot be pushed may have bindings that are no use for this event.

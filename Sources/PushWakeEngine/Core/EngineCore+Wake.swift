@@ -114,6 +114,7 @@ extension EngineCore {
         }
         let now = SystemClock.monotonicMilliseconds()
         let request = makeRequest(message, APNsTokenKind(settings).named(bindings), now)
+        if earlier == nil, message.event == .call { statistics.calls += 1 }
         if let earlier {
             request.rung = earlier.rung.filter { !earlier.reportedRung.contains($0) }
             earlier.isSuperseded = isAnew

@@ -53,7 +53,7 @@ extension EngineCore {
         ask(about: aor) { (store) throws(StoreError) in
             try Self.remove(tokens, of: aor, in: store, reason, now)
         } then: { [self] (result: Result<Int, StoreError>) in
-            if case .success(let removed) = result { statistics.unbound += removed }
+            if case .success(let removed) = result { statistics.countRemoval(.unregistered, removed) }
             then(result)
         }
     }

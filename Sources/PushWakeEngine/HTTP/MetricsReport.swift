@@ -20,6 +20,7 @@ struct MetricsReport {
         writeEngine()
         writeRequests()
         writePushes()
+        writeRefusals()
         writeProviders()
         writeTimes()
         writeHTTP()
@@ -75,13 +76,11 @@ struct MetricsReport {
         let counters: [(String, Int, String)] = [
             ("registers", statistics.registers, "REGISTERs that the engine heard of."),
             ("bindings_stored", statistics.stored, "Bindings stored or refreshed."),
-            ("bindings_unbound", statistics.unbound, "Bindings that phones took back."),
             ("bindings_refused", statistics.refused, "REGISTERs whose push parameters could not be used."),
             ("bindings_claimed", statistics.claimed, "Bindings whose token another user has registered as well."),
-            ("bindings_moved", statistics.moved, "Bindings whose phone has registered as another user."),
-            ("tokens_removed", statistics.removedByProvider, "Bindings removed because a provider called them dead."),
             ("bindings_restored", statistics.restored, "Bindings brought back that had been removed."),
             ("wakes", statistics.wakes, "Requests to users, woken or not."),
+            ("calls", statistics.calls, "Calls to users with push bindings, woken or not."),
             ("wakes_resumed", statistics.resumed, "Requests taken over from an engine that is gone."),
             (
                 "wakes_expired", statistics.wakesExpired,
@@ -94,7 +93,24 @@ struct MetricsReport {
         for (name, value, help) in counters {
             text.single("pushwake_\(name)_total", .counter, Int64(value), help)
         }
+        text.family("pushwake_bindings_removed_total", .counter, "Bindings that went, by the reason.")
+        for reason in Statistics.Removal.allCases {
+            text.sample(
+                "pushwake_bindings_removed_total", Int64(statistics.removals[reason] ?? 0),
+                [("reason", reason.rawValue)])
+        }
+        writeAppVersions()
         text.single("pushwake_requests_held", .gauge, Int64(core.calls.live), "Requests that are open now.")
+    }
+
+    private mutating func writeAppVersions() {
+        let name = "pushwake_app_wakes_total"
+        text.family(name, .counter, "Phones that were pushed for a call, by the release of their app.")
+        for count in core.statistics.appVersions.counts {
+            let version = (name: "app_version", value: count.version)
+            text.sample(name, Int64(count.came), [version, ("result", "came")])
+            text.sample(name, Int64(count.stayedAway), [version, ("result", "did-not-come")])
+        }
     }
 
     // MARK: Providers
@@ -114,6 +130,16 @@ struct MetricsReport {
                 text.sample(
                     "pushwake_pushes_total", Int64(counts?[Int(outcome.rawValue)] ?? 0),
                     [("provider", provider.name), ("outcome", outcome.name)])
+            }
+        }
+    }
+
+    private mutating func writeRefusals() {
+        let name = "pushwake_push_refusals_total"
+        text.family(name, .counter, "Pushes that a provider has answered and not taken, by its reason.")
+        for provider in providers {
+            for (reason, count) in core.statistics.refusals[provider]?.counts.sorted(by: { $0.key < $1.key }) ?? [] {
+                text.sample(name, Int64(count), [("provider", provider.name), ("reason", reason)])
             }
         }
     }

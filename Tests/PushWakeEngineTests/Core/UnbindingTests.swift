@@ -126,7 +126,7 @@ import Testing
         #expect(tokens(bench, of: "alice") == (isMoved ? [] : ["t"]))
         #expect(bench.currentTokens() == ["t"])
         #expect(bench.store.removed(of: "alice").map(\.reason) == (isMoved ? ["moved to bob"] : []))
-        #expect(bench.core.statistics.moved == (isMoved ? 1 : 0))
+        #expect(bench.core.statistics.removals[.moved, default: 0] == (isMoved ? 1 : 0))
         #expect(bench.core.statistics.claimed == (isMoved ? 0 : 1))
     }
 

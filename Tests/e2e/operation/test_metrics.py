@@ -10,15 +10,18 @@ import subprocess
 import time
 import urllib.parse
 import urllib.request
+import uuid
 
 import pytest
+import yaml
 
 from peers.http_client import TOKEN, Client, listen
-from phones import mpush_android, mpush_ios
+from phones import Push, mpush_android, mpush_ios
 from ports import free_port
 from servers import CALLS, PUSHWAKE, ROOT, wait_until
 
 RULES = ROOT / "examples" / "prometheus-rules.yml"
+DASHBOARD = ROOT / "examples" / "grafana.json"
 
 
 class Prometheus:
@@ -83,8 +86,13 @@ def play_calls(server, actors, wire, simulator):
         caller.finish()
     silent = wire.phone(server, "silent", push=mpush_android())
     silent.answers = {}
-    silent.register()
+    silent.register(600, None, "User-Agent: Sleeper/1.2 (Bob's phone)")
     assert wire.call(server, "silent").wait_final(10).status == 480
+    token = f"unregistered{uuid.uuid4().hex}"
+    gone = wire.phone(server, "gone", push=Push("gone", token, contact=";pn-provider=fcm;pn-param=com.example;pn-prid=@TOKEN@"))
+    gone.answers = {}
+    gone.register()
+    assert wire.call(server, "gone").wait_final(10).status == 480
     phone = actors.phone(server, "hasty", mpush_android())
     phone.register()
     call = wire.call(server, "hasty")
@@ -110,6 +118,42 @@ def test_alert_rules_ring_when_they_should_and_only_then():
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+def queries_and_links():
+    """What alerts and panels ask, and where they lead."""
+    rules = yaml.safe_load(RULES.read_text())["groups"][0]["rules"]
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    queries = [rule["expr"] for rule in rules] + [target["expr"] for panel in panels for target in panel["targets"]]
+    links = [rule["annotations"]["runbook_url"] for rule in rules] + [panel["links"][0]["url"] for panel in panels]
+    return queries, links
+
+
+def test_every_alert_and_every_panel_leads_to_a_section_of_the_manual():
+    headings = re.findall(r"^## (.*)$", (ROOT / "docs" / "operations.md").read_text(), re.M)
+    anchors = {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    for link in queries_and_links()[1]:
+        page, anchor = re.fullmatch(r"(?:\$\{docs\}|https://docs\.example\.org/pushwake)/(.*)#(.*)", link).groups()
+        assert page == "operations.md" and anchor in anchors, link
+
+
+def test_every_query_names_metrics_that_there_are(make_engine, tmp_path):
+    _, client = listen(make_engine, tmp_path, hep_capture="127.0.0.1:9060")
+    known = set(re.findall(r"^# TYPE (\w+) ", client.curl("/metrics").body, re.M))
+    for query in queries_and_links()[0]:
+        for name in re.findall(r"\bpushwake_\w+", query):
+            is_known = name in known or re.sub("_(bucket|count|sum)$", "", name) in known
+            assert is_known or name.startswith("pushwake_canary_"), query
+
+
+def test_the_dashboard_has_units_and_words_for_what_it_shows():
+    panels = {panel["title"]: panel["fieldConfig"]["defaults"] for panel in json.loads(DASHBOARD.read_text())["panels"]}
+    assert all(defaults["unit"] for defaults in panels.values())
+    words = {title: [word["text"] for word in defaults["mappings"][0]["options"].values()]
+             for title, defaults in panels.items() if "mappings" in defaults}
+    assert words["Providers reached"] == ["unreachable", "reached"] and words["Store"] == ["down", "usable"]
+    assert words["Load level"] == ["low", "normal", "high", "very high", "extreme"]
+    assert len([defaults for defaults in panels.values() if len(defaults.get("thresholds", {}).get("steps", [])) > 1]) > 8
+
+
 def test_the_dashboard_shows_what_calls_have_done(watched, wire, actors, simulator):
     server, client, prometheus = watched
     wait_until("the first look", lambda: prometheus.value('up{job="pushwake"}') == 1, 20)
@@ -122,12 +166,17 @@ def test_the_dashboard_shows_what_calls_have_done(watched, wire, actors, simulat
     assert series(text, 'pushwake_caller_wait_seconds_count{end="rang"}') >= 2
     assert series(text, 'pushwake_caller_wait_seconds_count{end="timed-out"}') >= 1
     assert series(text, 'pushwake_wake_seconds_count{provider="fcm"}') >= 2
+    assert series(text, "pushwake_calls_total") == 5
+    assert series(text, 'pushwake_app_wakes_total{app_version="other",result="came"}') == 2
+    assert series(text, 'pushwake_app_wakes_total{app_version="Sleeper/1.2",result="did-not-come"}') == 1
+    assert series(text, 'pushwake_push_refusals_total{provider="fcm",reason="UNREGISTERED"}') >= 1
+    assert series(text, 'pushwake_bindings_removed_total{reason="token-gone"}') == 1
     assert series(text, 'pushwake_push_answer_seconds_count{provider="fcm"}') >= 4
     assert series(text, "pushwake_request_to_push_seconds_count") >= 4
     assert series(text, 'pushwake_pushes_total{provider="fcm",outcome="accepted"}') >= 4
     assert series(text, 'pushwake_provider_connections{provider="fcm"}') >= 1
     assert not [word for word in ("woken0", "silent", "hasty", "alice", "sip:", "com.example") if word in text]
-    dashboard = json.loads((ROOT / "examples" / "grafana.json").read_text())
+    dashboard = json.loads(DASHBOARD.read_text())
     queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     assert len(queries) > 25
     began = time.time() - 60
@@ -159,7 +208,7 @@ def test_the_dashboard_can_be_drawn_without_grafana(watched, wire, actors, simul
 
 def is_empty(prometheus, query, began):
     """Whether a query of the dashboard gives no number at all."""
-    query = query.replace("$__rate_interval", "60s").replace("$instance", ".*")
+    query = query.replace("$__rate_interval", "60s").replace("$__range", "60s").replace("$instance", ".*")
     if "certificate" in query:
         return False  # of the test with a certificate
     result = prometheus.get("query_range", query=query, start=began, end=time.time(), step=1)["result"]
