@@ -57,12 +57,31 @@ static void readdress(pjsip_inv_session *inv, const pjsip_sip_uri *target)
 	}
 }
 
+/*!
+ * PJSIP would send the same message to another place. A transaction that is left still needs it as it was, for its
+ * CANCEL, for the ACK of its answer, and to be sent once more.
+ */
+static int renew_request(pjsip_inv_session *inv)
+{
+	pjsip_tx_data *tdata;
+
+	if (pjsip_endpt_create_tdata(ast_sip_get_pjsip_endpoint(), &tdata) != PJ_SUCCESS) {
+		return -1;
+	}
+	pjsip_tx_data_add_ref(tdata);
+	tdata->msg = pjsip_msg_clone(tdata->pool, inv->invite_req->msg);
+	pjsip_tx_data_dec_ref(inv->invite_req);
+	inv->invite_req = tdata;
+	return 0;
+}
+
 int pushwake__follow(pjsip_inv_session *inv, const char *target, const char *route)
 {
 	pjsip_tpselector any = { .type = PJSIP_TPSELECTOR_NONE };
 	pjsip_dialog *dlg = inv->dlg;
 
-	if (inv->cancelling || inv->state >= PJSIP_INV_STATE_CONNECTING || !inv->invite_req || set_target(dlg, target)) {
+	if (inv->cancelling || inv->state >= PJSIP_INV_STATE_CONNECTING || !inv->invite_req || renew_request(inv)
+		|| set_target(dlg, target)) {
 		return -1;
 	}
 	while (pjsip_msg_find_remove_hdr(inv->invite_req->msg, PJSIP_H_ROUTE, NULL)) {

@@ -100,6 +100,21 @@ def test_the_phone_moves_again_and_again(sleeper, caller, user, asterisk):
     nothing_is_left(asterisk)
 
 
+def test_an_old_leg_that_rings_late_is_cancelled(sleeper, caller, user, asterisk):
+    """No request may be cancelled that has no answer (RFC 3261, 9.1)."""
+    phone = sleeper()
+    call = caller.call(user)
+    awake = phone.wait_and_wake()
+    old = awake.expect_request("INVITE")
+    moved = phone.wake()
+    invite = moved.expect_request("INVITE")
+    awake.ring(old)
+    awake.reply(awake.expect_request("CANCEL"), 200, "OK")
+    awake.reply(old, 487, "Request Terminated")
+    take(call, moved, invite)
+    nothing_is_left(asterisk)
+
+
 def test_an_old_leg_that_answers_late_is_hung_up(sleeper, caller, user, asterisk):
     phone = sleeper()
     call = caller.call(user)
