@@ -23,6 +23,7 @@
 
 #include "pushwake_call.h"
 #include "pushwake_caller.h"
+#include "pushwake_legs.h"
 #include "pushwake_wake.h"
 
 /*! How soon an engine that did not answer is asked again, and for how long. */
@@ -236,6 +237,9 @@ static void outgoing_request(struct ast_sip_endpoint *endpoint, struct ast_sip_c
 		text->sent = ast_tvnow();
 	}
 	AST_LIST_UNLOCK(&texts);
+	if (!target) {
+		pushwake__plain_text_sent(endpoint, tdata);
+	}
 }
 
 /*! With credentials the same MESSAGE goes out once more; a proxy may speak for a phone that it does not reach. */
@@ -251,6 +255,7 @@ static void incoming_response(struct ast_sip_endpoint *endpoint, pjsip_rx_data *
 	struct text *text;
 	size_t index;
 
+	pushwake__plain_text_answered(rdata);
 	if (!call_id) {
 		return;
 	}

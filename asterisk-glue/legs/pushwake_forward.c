@@ -89,6 +89,23 @@ static int set_body(pjsip_tx_data *tdata, struct text *text)
 	return ast_sip_add_body(tdata, &body);
 }
 
+static __thread int forwards;
+
+int pushwake__forwards(void)
+{
+	return forwards;
+}
+
+static int send_to_phone(pjsip_tx_data *tdata, struct ast_sip_endpoint *endpoint, struct text *text)
+{
+	int status;
+
+	forwards = 1;
+	status = ast_sip_send_out_of_dialog_request(tdata, endpoint, -1, text, on_answer);
+	forwards = 0;
+	return status;
+}
+
 static int send_task(void *data)
 {
 	struct text *text = data;
@@ -101,7 +118,7 @@ static int send_task(void *data)
 			ast_sip_set_outbound_proxy(tdata, text->path);
 		}
 		set_from(tdata, text);
-		status = set_body(tdata, text) || ast_sip_send_out_of_dialog_request(tdata, endpoint, -1, text, on_answer);
+		status = set_body(tdata, text) || send_to_phone(tdata, endpoint, text);
 	}
 	if (status) {
 		tell(text, PJSIP_SC_SERVICE_UNAVAILABLE, 0);

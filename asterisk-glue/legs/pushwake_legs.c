@@ -21,6 +21,7 @@ static const struct {
 	{ pushwake__follow_start, pushwake__follow_stop },
 	{ pushwake__place_start, pushwake__place_stop },
 	{ pushwake__leg_session_start, pushwake__leg_session_stop },
+	{ pushwake__plain_text_start, pushwake__plain_text_stop },
 	{ pushwake__companion_start, pushwake__companion_stop },
 };
 

@@ -143,6 +143,20 @@ void pushwake__probe(struct pushwake__waiter *waiter, int leg, const char *uri, 
 /*! Sends a MESSAGE that has waited to a phone. In any thread. */
 void pushwake__forward(const pushwake_leg_order *order);
 
+/*! Whether this thread sends such a MESSAGE now. */
+int pushwake__forwards(void);
+
+/* ---- pushwake_plain_text.c: texts of a dialplan without PushWake(). In any thread. */
+
+/*! A MESSAGE goes out of which PushWake() knows nothing. */
+void pushwake__plain_text_sent(struct ast_sip_endpoint *endpoint, pjsip_tx_data *tdata);
+
+/*! A MESSAGE has an answer. */
+void pushwake__plain_text_answered(const pjsip_rx_data *rdata);
+
+int pushwake__plain_text_start(void);
+void pushwake__plain_text_stop(void);
+
 /* ---- pushwake_companion.c: the contact of an AoR that has no other */
 
 /*! A phone registers so many contacts: its AoR has room for them. */
