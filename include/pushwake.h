@@ -887,7 +887,8 @@ enum pushwake_leg_order_kind {
     PUSHWAKE_LEG_FORWARD  = 3, /* send a MESSAGE with this content to `contact`, and call pushwake_legs_progressed() */
     PUSHWAKE_LEG_CLOSE    = 4, /* take the leg back from its phone, whatever it says from now on */
     PUSHWAKE_LEG_RESEND   = 5, /* send the request to the leg's phone once more, as it was */
-    PUSHWAKE_LEG_FORGET   = 6  /* nothing more will be said of this request */
+    PUSHWAKE_LEG_FORGET   = 6, /* nothing more will be said of this request */
+    PUSHWAKE_LEG_DIAL     = 7  /* the request is at another phone: dial `contact` besides; its answer takes the call */
 };
 
 /* What the host must do for a request that waits. Texts are valid during the call. */
@@ -915,8 +916,9 @@ typedef struct pushwake_legs_config {
     void *context;                                             /* passed back unchanged */
     void (*on_answer)(void *context, pushwake_str message);    /* a SIP response for the host */
     void (*on_order)(void *context, const pushwake_leg_order *order);
-    /* PUSHWAKE_HOST_DIALPLAN: each request is in a channel, and at one phone at a time. RING is a 302 with X-PushWake-Leg,
-     * X-PushWake-Contact and X-PushWake-Path; the request comes back in its dialog when its phone does not take it.
+    /* PUSHWAKE_HOST_DIALPLAN: each request is in a channel, and at one phone at a time; with `ring_all` others are dialled
+     * (PUSHWAKE_LEG_DIAL). RING is a 302 with X-PushWake-Leg, X-PushWake-Contact and X-PushWake-Path; the request comes
+     * back in its dialog when its phone does not take it.
      * PUSHWAKE_HOST_PROXY: RING is a 100 with X-PushWake-Number, X-PushWake-Leg, X-PushWake-Contact, X-PushWake-Path
      * and X-PushWake-Replaces; a number that is not higher than those before is a copy. */
     int host;

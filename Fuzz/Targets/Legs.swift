@@ -10,7 +10,7 @@ import PushWakeCore
 public func fuzzLegs(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = UnsafeBufferPointer(start: start, count: count)
     guard let choice = input.first else { return 0 }
-    var run = LegRun(isChannel: choice & 1 == 0, isReliable: choice & 2 == 0)
+    var run = LegRun(isChannel: choice & 1 == 0, isReliable: choice & 2 == 0, ringsAll: choice & 4 != 0)
     for line in input.dropFirst().split(separator: 0x0A, maxSplits: 200, omittingEmptySubsequences: true) {
         run.event(Array(line))
     }
@@ -23,8 +23,10 @@ private struct LegRun: ~Copyable {
     private var now: Int64 = 0
     private var handles: [UInt64] = []
 
-    init(isChannel: Bool, isReliable: Bool) {
-        legs = WaitingLegs(LegPolicy(Settings(), host: isChannel ? .dialplan : .proxy, isReliable: isReliable), seed: 1)
+    init(isChannel: Bool, isReliable: Bool, ringsAll: Bool) {
+        var policy = LegPolicy(Settings(), host: isChannel ? .dialplan : .proxy, isReliable: isReliable)
+        policy.ringsAll = ringsAll
+        legs = WaitingLegs(policy, seed: 1)
     }
 
     mutating func event(_ line: [UInt8]) {
@@ -88,7 +90,7 @@ private struct LegRun: ~Copyable {
                 if !handles.contains(subject.handle) { handles.append(subject.handle) }
                 if subject.handle & 4 == 0 { take(legs.described(subject.handle, as: LegUser(), now: now)) }
             case .ask(let bytes): answer(bytes)
-            case .probe, .forward, .close, .resend, .forget: break
+            case .probe, .forward, .close, .dial, .resend, .forget: break
             }
         }
     }

@@ -168,6 +168,9 @@ private func execute(_ action: LegAction, for config: pushwake_legs_config) {
         order.from_uri = arena.keep(text.fromURI)
         order.from_display = arena.keep(text.fromDisplay)
     case .close(let handle, let leg): order.take(PUSHWAKE_LEG_CLOSE, handle, leg)
+    case .dial(let handle, let leg, let contact):
+        order.take(PUSHWAKE_LEG_DIAL, handle, leg)
+        order.take(contact, arena)
     case .resend(let handle, let leg): order.take(PUSHWAKE_LEG_RESEND, handle, leg)
     case .forget(let handle): order.take(PUSHWAKE_LEG_FORGET, handle, 0)
     }

@@ -3,11 +3,12 @@
  * \file
  * \brief What Asterisk and the library give us.
  *
- * The module stands in four layers. A layer uses those below it alone, and the
+ * The module stands in five layers. A layer uses those below it alone, and the
  * Makefile shows a file no other headers:
  *
  *   module/     what Asterisk loads: start and stop, console, AMI, the engine's supervisor
  *   functions/  PushWake() and PUSHWAKE() of the dialplan, and what PJSIP's REGISTERs bring
+ *   legs/       waiting legs: what plain Dial() dials
  *   calls/      calls for which phones are woken, their legs, and what the engine says of them
  *   host/       settings, the client, contacts, who calls
  */

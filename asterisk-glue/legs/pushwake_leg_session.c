@@ -38,15 +38,6 @@ static void copy_header(char *buf, size_t size, pjsip_msg *msg, const char *name
 	}
 }
 
-static void tell_progress(struct pushwake__waiter *waiter, int leg, int status, int from_phone)
-{
-	struct pushwake__told told = {
-		.kind = PUSHWAKE__TOLD_PROGRESS, .handle = waiter->handle, .leg = leg, .status = status, .from_phone = from_phone,
-	};
-
-	pushwake__legs_tell(&told);
-}
-
 /*! The contact of this registrar with this URI, a reference; or NULL. */
 static struct ast_sip_contact *find_contact(const char *aor, const char *uri)
 {
@@ -87,7 +78,7 @@ static void go_on(struct pushwake__waiter *waiter, pjsip_inv_session *inv, pjsip
 	waiter->leg = atoi(number);
 	waiter->heard = 0;
 	if (pushwake__follow(inv, uri, S_OR(path, route))) {
-		tell_progress(waiter, waiter->leg, 503, 0);
+		pushwake__waiter_progress(waiter, waiter->leg, 503, 0);
 		waiter->leg = 0;
 	}
 	ao2_cleanup(contact);
@@ -112,12 +103,21 @@ static void answered_by_phone(struct pushwake__waiter *waiter, pjsip_inv_session
 	if (status < 200) {
 		if (status > waiter->heard) {
 			waiter->heard = status;
-			tell_progress(waiter, leg, status, from_phone);
+			pushwake__waiter_progress(waiter, leg, status, from_phone);
 		}
 		return;
 	}
-	tell_progress(waiter, leg, status, from_phone);
-	if (status >= 300 && (!from_phone || pushwake_legs_takes_back(status))) {
+	if (status < 300) {
+		waiter->is_elsewhere = 1;
+	}
+	if (waiter->beside && status < 300) {
+		/* It may come too late: what becomes of it is told then. */
+		return;
+	}
+	pushwake__waiter_progress(waiter, leg, status, from_phone);
+	if (waiter->beside) {
+		pushwake__beside_end(waiter);
+	} else if (status >= 300 && (!from_phone || pushwake_legs_takes_back(status))) {
 		go_back(waiter, inv);
 	}
 }
@@ -246,6 +246,18 @@ static int scope_of(const struct ast_sip_session *session, const pjsip_sip_uri *
 	return session->aor ? PUSHWAKE_SCOPE_USER : pushwake__place_is(uri) ? PUSHWAKE_SCOPE_OTHERS : PUSHWAKE_SCOPE_CONTACTS;
 }
 
+/*! The engine's name for the call, and how we hear of the INVITE. */
+static int watch(struct ast_sip_session *session, pjsip_tx_data *tdata, const struct pushwake__waiter *waiter)
+{
+	if (pjsip_dlg_add_usage(session->inv_session->dlg, &usage, NULL) != PJ_SUCCESS) {
+		return -1;
+	}
+	if (!ast_strlen_zero(waiter->push_id)) {
+		ast_sip_add_header(tdata, "X-Push-ID", waiter->push_id);
+	}
+	return 0;
+}
+
 /*! Sends the INVITE to the place instead; `dialled`: its URI. */
 static void divert(struct ast_sip_session *session, pjsip_tx_data *tdata, const char *aor, const char *dialled)
 {
@@ -263,19 +275,29 @@ static void divert(struct ast_sip_session *session, pjsip_tx_data *tdata, const 
 		waiter->scope = scope_of(session, pjsip_uri_get_uri(tdata->msg->line.req.uri));
 		waiter->dialled = ast_strdup(dialled);
 	}
-	if (waiter && uri && pjsip_dlg_add_usage(session->inv_session->dlg, &usage, NULL) == PJ_SUCCESS) {
+	if (waiter && uri && !watch(session, tdata, waiter)) {
 		tdata->msg->line.req.uri = uri;
 		while (pjsip_msg_find_remove_hdr(tdata->msg, PJSIP_H_ROUTE, NULL)) {
 		}
 		pjsip_dlg_set_transport(session->inv_session->dlg, &any);
-		if (!ast_strlen_zero(waiter->push_id)) {
-			ast_sip_add_header(tdata, "X-Push-ID", waiter->push_id);
-		}
 	} else if (waiter) {
 		pushwake__waiter_end(waiter, PUSHWAKE_CALL_FAILED, 480, "");
 	}
 	ao2_cleanup(waiter);
 	ast_free(text);
+}
+
+/*! An INVITE to a phone that rings beside another one goes to that phone. */
+static int is_beside(struct ast_sip_session *session, pjsip_tx_data *tdata)
+{
+	struct pushwake__waiter *waiter = pushwake__waiter_of(session);
+	int is = waiter && waiter->beside;
+
+	if (is && watch(session, tdata, waiter)) {
+		pushwake__beside_end(waiter);
+	}
+	ao2_cleanup(waiter);
+	return is;
 }
 
 static void outgoing_request(struct ast_sip_session *session, pjsip_tx_data *tdata)
@@ -285,7 +307,7 @@ static void outgoing_request(struct ast_sip_session *session, pjsip_tx_data *tda
 	int len;
 
 	if (!pushwake__legs_are_on() || !session->channel || session->inv_session->role != PJSIP_ROLE_UAC
-		|| session->inv_session->state != PJSIP_INV_STATE_NULL || is_woken(session->channel)
+		|| session->inv_session->state != PJSIP_INV_STATE_NULL || is_beside(session, tdata) || is_woken(session->channel)
 		|| (!PJSIP_URI_SCHEME_IS_SIP(tdata->msg->line.req.uri) && !PJSIP_URI_SCHEME_IS_SIPS(tdata->msg->line.req.uri))) {
 		return;
 	}
@@ -314,7 +336,12 @@ static void session_end(struct ast_sip_session *session)
 		return;
 	}
 	cause = session->inv_session->cause;
-	if (waiter->heard >= 200 || session->inv_session->state == PJSIP_INV_STATE_CONFIRMED || cause / 100 == 2) {
+	if (waiter->beside) {
+		/* Unless it has said so: nothing comes from there now. */
+		pushwake__waiter_progress(waiter, waiter->leg, PJSIP_SC_SERVICE_UNAVAILABLE, 0);
+		pushwake__waiter_end(waiter, PUSHWAKE_CALL_FAILED, cause, "");
+		pushwake__beside_end(waiter);
+	} else if (waiter->heard >= 200 || session->inv_session->state == PJSIP_INV_STATE_CONFIRMED || cause / 100 == 2) {
 		pushwake__waiter_end(waiter, PUSHWAKE_CALL_ANSWERED, 200, "");
 	} else if (cause == PJSIP_SC_REQUEST_TERMINATED || !cause) {
 		pushwake__waiter_end(waiter, PUSHWAKE_CALL_CANCELLED, 487, reason_of(session->channel));
@@ -334,7 +361,8 @@ static void outgoing_cancel(struct ast_sip_session *session, pjsip_tx_data *tdat
 	pjsip_generic_string_hdr *header;
 	char reason[256] = "";
 
-	if (!waiter) {
+	if (!waiter || waiter->beside) {
+		ao2_cleanup(waiter);
 		return;
 	}
 	for (header = pjsip_msg_find_hdr_by_name(tdata->msg, &name, NULL); header && strncasecmp(reason, "SIP", 3);
@@ -347,11 +375,24 @@ static void outgoing_cancel(struct ast_sip_session *session, pjsip_tx_data *tdat
 	ao2_ref(waiter, -1);
 }
 
+/*! The channel of a phone that rings beside another one has heard of its answer. */
+static void incoming_response(struct ast_sip_session *session, pjsip_rx_data *rdata)
+{
+	struct pushwake__waiter *waiter = rdata->msg_info.msg->line.status.code / 100 == 2 ? pushwake__waiter_of(session) : NULL;
+
+	if (waiter && waiter->beside) {
+		pushwake__beside_take(waiter);
+	}
+	ao2_cleanup(waiter);
+}
+
 static union pushwake__supplement invites = { .known = {
 	.method = "INVITE",
 	/* All others have said what the INVITE is. */
 	.priority = AST_SIP_SUPPLEMENT_PRIORITY_LAST,
+	.response_priority = AST_SIP_SESSION_AFTER_MEDIA,
 	.outgoing_request = outgoing_request,
+	.incoming_response = incoming_response,
 	.session_end = session_end,
 } };
 

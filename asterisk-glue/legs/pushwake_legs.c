@@ -18,6 +18,7 @@ static const struct {
 } parts[] = {
 	{ pushwake__tell_start, pushwake__tell_stop },
 	{ pushwake__waiter_start, pushwake__waiter_stop },
+	{ pushwake__beside_start, pushwake__beside_stop },
 	{ pushwake__follow_start, pushwake__follow_stop },
 	{ pushwake__place_start, pushwake__place_stop },
 	{ pushwake__leg_session_start, pushwake__leg_session_stop },

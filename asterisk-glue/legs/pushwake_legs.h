@@ -40,6 +40,11 @@ struct pushwake__waiter {
 	/*! Which phones were dialled, enum pushwake_scope; for PUSHWAKE_SCOPE_CONTACTS the contact. */
 	int scope;
 	char *dialled;
+	/*! What it was waiting for, or its caller, is at another place: a phone that is left hears that it was answered there. */
+	int is_elsewhere;
+	/*! Of a phone that rings beside this one: the waiter whose INVITE is there. Then `leg` stays, and `chan` is its channel. */
+	struct pushwake__waiter *beside;
+	struct ast_channel *chan;
 };
 
 /* ---- pushwake_place.c: where requests wait */
@@ -122,11 +127,34 @@ void pushwake__waiter_name(struct pushwake__waiter *waiter, uint64_t handle);
 /*! A new one, a reference. */
 struct pushwake__waiter *pushwake__waiter_new(struct ast_sip_session *session, const char *aor);
 
+/*! A leg has this answer; what does not come from a phone is of our own making. */
+void pushwake__waiter_progress(struct pushwake__waiter *waiter, int leg, int status, int from_phone);
+
 /*! It is over: how, enum pushwake_call_end, unless that is known. */
 void pushwake__waiter_end(struct pushwake__waiter *waiter, int how, int status, const char *reason);
 
 int pushwake__waiter_start(void);
 void pushwake__waiter_stop(void);
+
+/* ---- pushwake_beside.c: phones that ring beside the one at which an INVITE is. In any thread. */
+
+/*! Dials this contact of the same endpoint, as a leg of the waiter. */
+void pushwake__beside_dial(struct pushwake__waiter *main, int leg, const char *uri);
+
+/*! A reference, or NULL; leg 0: any. */
+struct pushwake__waiter *pushwake__beside_find(uint64_t handle, int leg);
+
+/*! Its phone hears no more of it. */
+void pushwake__beside_end(struct pushwake__waiter *waiter);
+
+/*! The same for this leg, or for all (0); how many there were. */
+int pushwake__beside_end_named(uint64_t handle, int leg);
+
+/*! Its phone has answered: it takes the call, unless that has an answer. */
+void pushwake__beside_take(struct pushwake__waiter *waiter);
+
+int pushwake__beside_start(void);
+void pushwake__beside_stop(void);
 
 /* ---- pushwake_leg_session.c: what PJSIP says of sessions */
 

@@ -60,6 +60,14 @@ static void take_back(struct leg_task *task, pjsip_inv_session *inv)
 	ast_free(uri);
 }
 
+/*! The phone of this leg, which may be in a channel of its own. A reference. */
+static struct pushwake__waiter *phone_of(struct pushwake__waiter *waiter, int leg)
+{
+	struct pushwake__waiter *beside = pushwake__beside_find(waiter->handle, leg);
+
+	return beside ? beside : ao2_bump(waiter);
+}
+
 static int close_task(void *data)
 {
 	with_dialog(data, take_back);
@@ -86,10 +94,10 @@ static void push(struct pushwake__waiter *waiter, int leg, int (*run)(void *data
 	if (!task) {
 		return;
 	}
-	task->waiter = ao2_bump(waiter);
+	task->waiter = phone_of(waiter, leg);
 	task->leg = leg;
-	if (ast_sip_push_task(waiter->session->serializer, run, task)) {
-		ao2_ref(waiter, -1);
+	if (ast_sip_push_task(task->waiter->session->serializer, run, task)) {
+		ao2_ref(task->waiter, -1);
 		ast_free(task);
 	}
 }
@@ -158,9 +166,18 @@ static void on_order(void *context, const pushwake_leg_order *order)
 		}
 		break;
 	case PUSHWAKE_LEG_CLOSE:
-		if (waiter) {
+		if (!pushwake__beside_end_named(order->handle, order->leg) && waiter) {
 			push(waiter, order->leg, close_task);
 		}
+		break;
+	case PUSHWAKE_LEG_DIAL:
+		pushwake__copy(uri, sizeof(uri), order->contact);
+		if (waiter) {
+			pushwake__beside_dial(waiter, order->leg, uri);
+		}
+		break;
+	case PUSHWAKE_LEG_FORGET:
+		pushwake__beside_end_named(order->handle, 0);
 		break;
 	case PUSHWAKE_LEG_RESEND:
 		if (waiter) {

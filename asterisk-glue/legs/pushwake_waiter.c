@@ -52,6 +52,7 @@ static void destroy(void *obj)
 	struct pushwake__waiter *waiter = obj;
 
 	ao2_cleanup(waiter->session);
+	ao2_cleanup(waiter->beside);
 	ast_free(waiter->call_id);
 	ast_free(waiter->aor);
 	ast_free(waiter->caller);
@@ -114,6 +115,15 @@ struct pushwake__waiter *pushwake__waiter_new(struct ast_sip_session *session, c
 	return waiter;
 }
 
+void pushwake__waiter_progress(struct pushwake__waiter *waiter, int leg, int status, int from_phone)
+{
+	struct pushwake__told told = {
+		.kind = PUSHWAKE__TOLD_PROGRESS, .handle = waiter->handle, .leg = leg, .status = status, .from_phone = from_phone,
+	};
+
+	pushwake__legs_tell(&told);
+}
+
 void pushwake__waiter_end(struct pushwake__waiter *waiter, int how, int status, const char *reason)
 {
 	struct pushwake__told told = {
@@ -124,11 +134,12 @@ void pushwake__waiter_end(struct pushwake__waiter *waiter, int how, int status, 
 	ao2_lock(waiter);
 	is_first = !waiter->has_ended;
 	waiter->has_ended = 1;
+	waiter->is_elsewhere |= how == PUSHWAKE_CALL_ANSWERED || strstr(reason, "cause=200") != NULL;
 	told.handle = waiter->handle;
 	ao2_unlock(waiter);
 	ao2_unlink(by_call_id, waiter);
 	ao2_unlink(by_handle, waiter);
-	if (is_first && told.handle) {
+	if (is_first && told.handle && !waiter->beside) {
 		pushwake__legs_tell(&told);
 	}
 }

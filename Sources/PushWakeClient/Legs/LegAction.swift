@@ -16,6 +16,8 @@ package enum LegAction: Equatable {
     case close(UInt64, leg: Int)
     /// Send this message to a phone, as a new request of the host's own, and report its answer as that of the leg.
     case forward(LegSubject, leg: Int, contact: WakeMessage.Contact, LegText)
+    /// The request is at another phone: dial this one besides, in a channel of its own whose answer takes the call (`progressed`).
+    case dial(UInt64, leg: Int, contact: WakeMessage.Contact)
     /// Send the request to this leg's phone once more, as it was.
     case resend(UInt64, leg: Int)
     /// Nothing more will be said of this request.
@@ -76,6 +78,8 @@ package struct LegPolicy {
     /// Seconds since its REGISTER for which a phone counts as awake.
     package var awakeFor: Int64 = 0
     package var requests: RequestPolicy
+    /// A call in a channel rings all phones that wake, not one at a time.
+    package var ringsAll = false
 
     /// As the settings say.
     package init(_ settings: Settings, host: CallHost, isReliable: Bool) {
@@ -85,5 +89,6 @@ package struct LegPolicy {
         engineTimeout = settings.integer(.engineTimeout)
         awakeFor = settings.integer(.awakeFor)
         requests = RequestPolicy(settings)
+        ringsAll = settings.flag(.ringAll)
     }
 }

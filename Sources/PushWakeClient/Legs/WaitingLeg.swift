@@ -50,6 +50,8 @@ struct WaitingLeg {
         var engineNumber: Int
         var contact: WakeMessage.Contact
         var state = State.queued
+        /// It is in a channel of its own, beside the phone that the request is at.
+        var isBeside = false
         /// The leg that it replaces; 0 for none.
         var replaces = 0
         /// Its phone is asked by OPTIONS before the request moves there: a connection that is open says nothing of its app.

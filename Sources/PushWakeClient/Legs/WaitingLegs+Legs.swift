@@ -39,15 +39,21 @@ extension WaitingLegs {
 
     /// Does what can be done now: the next leg, or the end.
     mutating func advance(_ handle: UInt64, _ now: Int64, _ out: inout [LegAction]) {
-        guard let leg = legs[handle], leg.place == .here, leg.left == nil else { return }
-        if let verdict = leg.verdict, !(leg.isChannel && leg.hasLiveLeg) {
+        guard let leg = legs[handle], leg.place == .here || mayRingBeside(leg), leg.left == nil else { return }
+        if leg.place == .here, let verdict = leg.verdict, !(leg.isChannel && leg.hasLiveLeg) {
             return conclude(
                 handle, now >= leg.endsAt ? .timedOut : .failed, status: leg.finalStatus(verdict), now, &out)
         }
         for index in leg.legs.indices where legs[handle]?.legs[index].state == .queued {
-            guard legs[handle]?.place == .here else { return }
+            guard let leg = legs[handle], leg.place == .here || mayRingBeside(leg) else { return }
             open(handle, index, now, &out)
         }
+    }
+
+    /// Whether a phone may ring beside the one that the request is at.
+    private func mayRingBeside(_ leg: WaitingLeg) -> Bool {
+        guard policy.ringsAll, leg.isChannel, leg.isCall, case .out = leg.place else { return false }
+        return true
     }
 
     private mutating func open(_ handle: UInt64, _ index: Int, _ now: Int64, _ out: inout [LegAction]) {
@@ -69,6 +75,9 @@ extension WaitingLegs {
         legs[handle]?.legs[index].state = .out
         if !leg.isChannel {
             announce(handle, index, now, &out)
+        } else if leg.place != .here {
+            legs[handle]?.legs[index].isBeside = true
+            out.append(.dial(handle, leg: number, contact: leg.legs[index].contact))
         } else if leg.isCall {
             legs[handle]?.place = .out(number)
             answer(leg.transaction, 302, headers: headers(leg, index), now, &out)
@@ -186,10 +195,16 @@ extension WaitingLegs {
             legs[handle]?.legs[index].state = .over(status)
             report(handle, index, status, isFromPhone: isFromPhone, &out)
             // A proxy says itself that its request is over, and cancels this branch.
-            if leg.isChannel { finish(handle, .answered, status: 200, now, &out) }
+            if leg.isChannel { finish(handle, .answered, status: 487, now, &out) }
         default:
+            let isBeside = leg.legs[index].isBeside
+            // Nobody follows what a phone beside another one names.
+            let status = isBeside && (300..<400).contains(status) ? 480 : status
             failed(handle, index, status, isFromPhone: isFromPhone, now, &out)
-            if leg.isChannel, leg.isCall, isFromPhone, !Self.takesBack(status) {
+            if isBeside, status >= 600 {
+                refuseForAll(handle, status, &out)
+                advance(handle, now, &out)
+            } else if !isBeside, leg.isChannel, leg.isCall, isFromPhone, !Self.takesBack(status) {
                 finish(handle, .failed, status: status, now, &out)
             } else {
                 advance(handle, now, &out)
@@ -197,6 +212,12 @@ extension WaitingLegs {
         }
         watch(handle)
         return out
+    }
+
+    /// A phone beside others has declined for all of them (RFC 3261, 16.7): none rings on.
+    private mutating func refuseForAll(_ handle: UInt64, _ status: Int, _ out: inout [LegAction]) {
+        for number in legs[handle]?.legs.map(\.number) ?? [] { close(handle, leg: number, &out) }
+        legs[handle]?.verdict = status
     }
 
     private mutating func failed(

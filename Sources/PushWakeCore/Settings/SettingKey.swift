@@ -38,6 +38,7 @@ public enum SettingKey: Int, CaseIterable, Sendable {
     case silentAfter
     case awakeFor
     case wait
+    case ringAll
     case wakeProvisional
     case declineWaits
     case pushRepeat

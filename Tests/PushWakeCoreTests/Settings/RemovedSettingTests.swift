@@ -20,9 +20,9 @@ import Testing
         "http_connections": "200",
     ]
 
-    @Test func `is one of twenty-six beside a hundred and nineteen`() {
+    @Test func `is one of twenty-six beside a hundred and twenty`() {
         #expect(Set(RemovedSetting.all.map(\.name.description)) == Set(Self.remedies.keys))
-        #expect(RemovedSetting.all.count == 26 && SettingKey.allCases.count == 119)
+        #expect(RemovedSetting.all.count == 26 && SettingKey.allCases.count == 120)
     }
 
     @Test(arguments: RemovedSetting.all.map(\.name.description))

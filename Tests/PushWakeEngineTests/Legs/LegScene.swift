@@ -18,9 +18,13 @@ struct LegScene: ~Copyable {
     var user = LegUser()
     private var describes = true
 
-    init(_ host: CallHost = .dialplan, hasEngine: Bool = true, contacts: [WakeMessage.Contact] = []) {
+    init(
+        _ host: CallHost = .dialplan, hasEngine: Bool = true, ringsAll: Bool = false,
+        contacts: [WakeMessage.Contact] = []
+    ) {
         var policy = LegPolicy(Settings(), host: host, isReliable: host == .dialplan)
         policy.awakeFor = 5
+        policy.ringsAll = ringsAll
         legs = WaitingLegs(policy, seed: 1)
         user.contacts = contacts
         if hasEngine { take(legs.engineCame(host: 7, now: now)) }
@@ -44,7 +48,7 @@ struct LegScene: ~Copyable {
             case .describe(let subject, _):
                 orders.append(action)
                 take(legs.described(subject.handle, as: user, now: now))
-            case .probe, .close, .resend, .forget, .forward: orders.append(action)
+            case .probe, .close, .dial, .resend, .forget, .forward: orders.append(action)
             }
         }
     }

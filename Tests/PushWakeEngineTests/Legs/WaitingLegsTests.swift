@@ -65,6 +65,53 @@ private let open = LegScene.contact("open", .open)
         #expect(scene.answers.last == "SIP/2.0 302 Moved Temporarily")
     }
 
+    @Test func `rings all that wake, and the first answer takes it`() {
+        var scene = LegScene(ringsAll: true)
+        scene.invite()
+        scene.answer()
+        scene.verb(.ring, leg: 1, contact: "sip:a@10.0.0.2")
+        scene.verb(.ring, leg: 2, contact: "sip:b@10.0.0.3")
+        #expect(scene.answers.filter { $0.contains("302") }.count == 1 && scene.reports == [[1, 0, 0], [2, 0, 0]])
+        guard case .dial(_, leg: 2, let contact) = scene.orders.last else { Issue.record("not dialled"); return }
+        #expect(contact.key == "sip:b@10.0.0.3")
+        scene.heard(leg: 1, 180)
+        scene.heard(leg: 2, 200)
+        #expect(scene.reports.last == [2, 200, 1] && scene.kinds.last == .requestEnded && scene.legs.count == 0)
+    }
+
+    @Test func `rings on where its own phone or the one beside it refuses`() {
+        var scene = LegScene(ringsAll: true)
+        scene.invite()
+        scene.answer()
+        scene.verb(.ring, leg: 1, contact: "sip:a@10.0.0.2")
+        scene.verb(.ring, leg: 2, contact: "sip:b@10.0.0.3")
+        scene.heard(leg: 1, 486)
+        scene.invite(cseq: 2)
+        scene.verb(.giveUp, status: 480)
+        #expect(scene.answers.last == "SIP/2.0 100 Trying" && scene.legs.count == 1)
+        scene.verb(.ring, leg: 3, contact: "sip:c@10.0.0.4")
+        #expect(scene.texts.last?.contains("X-PushWake-Contact: sip:c@10.0.0.4") == true)
+        scene.heard(leg: 2, 302)
+        scene.heard(leg: 3, 180)
+        #expect(scene.reports.contains([2, 480, 1]) && scene.legs.count == 1)
+        scene.heard(leg: 3, 480)
+        scene.invite(cseq: 3)
+        scene.verb(.giveUp, status: 480)
+        #expect(scene.answers.last?.hasPrefix("SIP/2.0 4") == true && scene.legs.count == 0)
+    }
+
+    @Test func `ends for all when the phone beside another declines for all`() {
+        var scene = LegScene(ringsAll: true)
+        scene.invite()
+        scene.answer()
+        scene.verb(.ring, leg: 1, contact: "sip:a@10.0.0.2")
+        scene.verb(.ring, leg: 2, contact: "sip:b@10.0.0.3")
+        scene.heard(leg: 2, 603)
+        #expect(scene.orders.last == .close(scene.handle, leg: 1))
+        scene.invite(cseq: 2)
+        #expect(scene.answers.last?.hasPrefix("SIP/2.0 603") == true && scene.legs.count == 0)
+    }
+
     @Test func `is at one phone at a time`() {
         var scene = LegScene()
         scene.invite()

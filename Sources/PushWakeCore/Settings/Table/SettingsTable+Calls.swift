@@ -24,6 +24,10 @@ extension SettingsTable {
             "What wakes phones in Asterisk. leg: whatever dials them, such as `Dial(PJSIP/100)` or a queue; `PushWake()` of the dialplan goes on as well. dialplan: `PushWake()` alone. Read when the module is loaded. Kamailio does not use it."
         ),
         .init(
+            .ringAll, "ring_all", .flag, "0",
+            "1: a call that Asterisk dials plainly, such as `Dial(PJSIP/100)`, rings all phones of the user that are awake or wake, and the first answer wins. 0: one after the other. Kamailio always rings all."
+        ),
+        .init(
             .wakeProvisional, "wake_provisional", .choice(["110", "180", "182", "183", "none"]), "110",
             "What the caller gets while all phones sleep, once a push was accepted: 110 Push Sent, 180 Ringing (ringback), 182 Queued, 183 Session Progress, or nothing but 100."
         ),
