@@ -26,7 +26,7 @@ SETUP    := scripts/make/setup.sh $(if $(PREBUILT),--prebuilt)
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test build build-swift build-kamailio build-asterisk build-tests deb tarball repository release test-packages \
     demo test test-unit test-sockets setup-demo test-abi test-arm64 test-e2e e2e-together e2e-alone suites-alone test-kamailio \
-    kamailio-trixie kamailio-sid stores-trixie test-phones test-asterisk asterisk-together asterisk-alone test-docs demo-asterisk \
+    kamailio-trixie kamailio-sid stores-trixie test-phones test-asterisk test-asterisk-sanitized asterisk-together asterisk-alone test-docs demo-asterisk \
     demo-gateway demo-nodes docs install install-common uninstall bench proof load endure function-order fuzz format lint clean
 
 help: ## list the targets
@@ -175,6 +175,10 @@ asterisk-alone:
 	@$(IN_ASTERISK_CHROOT) $(call first-run,e2e-asterisk-alone,$(AS_ROOT),-m alone Tests/e2e-asterisk)
 	@$(call once-more,e2e-asterisk-alone,$(AS_ROOT),-m alone Tests/e2e-asterisk)
 	@$(call once-more,e2e-asterisk,$(AS_ROOT),Tests/e2e-asterisk)
+
+test-asterisk-sanitized: ## what Asterisk's module does in calls, under AddressSanitizer (needs build, root)
+	@$(AS_ROOT) scripts/chroot/asterisk-chroot.sh && $(AS_ROOT) env SANITIZED=1 $(call PYTEST,asterisk-sanitized) \
+	    -n 2 --dist loadgroup Tests/e2e-asterisk/legs Tests/e2e-asterisk/calls
 
 # Run on the later releases as well; app_lua, tls and the like are there.
 KAMAILIO_CORE = $(wildcard $(addprefix Tests/e2e/*/test_,$(addsuffix .py,silent dead_connection no_answer push_failure one_device cancel ends \

@@ -99,6 +99,11 @@ minimum_expiration = 10
 """
 
 
+# SANITIZED=1: the module is compiled with AddressSanitizer; the first error ends Asterisk, and with it the test.
+SANITIZED = "SANITIZED" in os.environ
+SANITIZER = ["LD_PRELOAD=libasan.so.8", "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0"] if SANITIZED else []
+
+
 class ChrootSimulator(Simulator):
     """The provider simulator, with its files where Asterisk can read them."""
 
@@ -232,7 +237,7 @@ class Asterisk:
     def start(self):
         self.output = open(self.host_at / "log/console", "a")
         self.process = subprocess.Popen(
-            self.command("asterisk", "-C", f"{self.at}/etc/asterisk.conf", *self.flags),
+            self.command(*SANITIZER, "asterisk", "-C", f"{self.at}/etc/asterisk.conf", *self.flags),
             stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT,
         )  # fmt: skip
         Asterisk.running.append(self)

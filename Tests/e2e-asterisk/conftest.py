@@ -12,7 +12,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(ROOT / "Tests" / "e2e")]
 
-from asterisk_server import Asterisk, ChrootSimulator  # noqa: E402
+from asterisk_server import SANITIZED, Asterisk, ChrootSimulator  # noqa: E402
 from schedule import ALONE, arrange  # noqa: E402
 from sip_phone import Phone  # noqa: E402
 from sleeper import Frozen, Sleeper  # noqa: E402
@@ -50,6 +50,9 @@ def workplace(chroot):
 @pytest.fixture(scope="session")
 def module(chroot):
     """res_pushwake.so, built for that Asterisk."""
+    if SANITIZED:
+        build(chroot, "OUT=build/sanitized", "CFLAGS=-O1 -g -fno-omit-frame-pointer -fsanitize=address", "LDFLAGS=-fsanitize=address")
+        return ROOT / "asterisk-glue" / "build" / "sanitized" / "res_pushwake.so"
     build(chroot)
     return ROOT / "asterisk-glue" / "build" / "res_pushwake.so"
 

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Many calls that wait at once, and what happens in the same moment."""
 
+import concurrent.futures
+import os
 import pathlib
 import random
 import re
 import time
 
 import pytest
+from asterisk_server import SANITIZED
 from servers import wait_until
 from sleeper import Sleeper, apns, fcm
 from test_plain_dial import DIALPLAN, nothing_is_left, take
@@ -130,6 +133,7 @@ def test_an_old_leg_that_answers_late_is_hung_up(sleeper, caller, user, asterisk
 
 
 @pytest.mark.alone
+@pytest.mark.skipif(SANITIZED, reason="AddressSanitizer keeps what was freed")
 @pytest.mark.timeout(200)
 def test_a_thousand_calls_wait_at_once_and_leave_nothing(make_asterisk, phones, simulator):
     """As many as a busy server has; what Asterisk keeps of the first thousand the next ones use again."""
@@ -155,6 +159,79 @@ def test_a_thousand_calls_wait_at_once_and_leave_nothing(make_asterisk, phones, 
         kept.append(resident(asterisk.pid))
         print(f"{most} KB while they wait, {kept[-1]} KB after")
     assert kept[1] < kept[0] * 1.1
+
+
+# In all; some thousands take minutes.
+RACES = int(os.environ.get("RACES", "600"))
+USERS_AT_ONCE = 20
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("ring_all", [0, 1])
+def test_callers_hang_up_as_phones_register_and_asterisk_reloads(make_asterisk, phones, simulator, ring_all):
+    asterisk = make_asterisk(
+        extensions=DIALPLAN,
+        settings={"wake_timeout": 30, "ignore_same": 0, "device_pushes": 0, "caller_pushes": 0, "ring_all": ring_all})  # fmt: skip
+    racers = [Racer(phones, asterisk, simulator, str(100 + number)) for number in range(USERS_AT_ONCE)]
+    with concurrent.futures.ThreadPoolExecutor(USERS_AT_ONCE) as pool:
+        runs = [pool.submit(racer.run, RACES // USERS_AT_ONCE) for racer in racers]
+        while not all(run.done() for run in runs):
+            asterisk.cli("pjsip reload")
+            time.sleep(0.2)
+    rang = sum(run.result() for run in runs)
+    print(f"{rang} of {RACES} rang")
+    assert 0 < rang
+    nothing_is_left(asterisk)
+
+
+class Racer:
+    """A caller and the phone that he calls: he hangs up in the moment in which it registers."""
+
+    def __init__(self, phones, asterisk, simulator, user):
+        self.sleeper = Sleeper(phones, asterisk, simulator, user, fcm)
+        self.caller = phones("caller", asterisk.address)
+        self.awake = self.sleeper.wake()
+        self.open = {}
+
+    def run(self, count):
+        """How often the phone got the INVITE."""
+        return sum(self.race() for _ in range(count))
+
+    def race(self):
+        call = self.caller.call(self.sleeper.user)
+        call.expect(180, 20)
+        self.awake.start_register(self.sleeper.parameters)
+        time.sleep(random.uniform(0, 0.01))
+        call._send("CANCEL", call.target, call.cseq, call.branch)
+        rang = self.listen(0.005)
+        assert call.final(20).status == 487
+        rang += self.listen(0.05)
+        deadline = time.monotonic() + 10
+        while self.open:
+            assert time.monotonic() < deadline, "it rings on"
+            rang += self.listen(0.1)
+        return rang > 0
+
+    def listen(self, seconds):
+        """Does what a phone does, until nothing comes for so long; how many INVITEs came."""
+        count = 0
+        while message := self.awake._read(seconds):
+            if not message.is_request:
+                continue
+            if message.method == "INVITE":
+                count += message["Via"] not in self.open
+                self.open[message["Via"]] = message
+                self.awake.ring(message)
+            elif message.method == "CANCEL":
+                self.awake.reply(message, 200, "OK")
+                if message["Via"] in self.open:
+                    self.awake.reply(self.open[message["Via"]], 487, "Request Terminated")
+            elif message.method == "ACK":
+                self.open.pop(message["Via"], None)
+            elif message.method in ("OPTIONS", "NOTIFY"):
+                self.awake.reply(message, 200, "OK")
+        return count
 
 
 def resident(pid):

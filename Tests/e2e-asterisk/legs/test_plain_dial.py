@@ -221,6 +221,20 @@ def test_a_connection_that_is_lost_while_the_phone_rings(sleeper, caller, user, 
     take(call, again, invite)
 
 
+def test_a_phone_that_registers_again_gets_the_call_that_it_has_missed(sleeper, caller, user):
+    """Over UDP PJSIP alone would send it for the third time a second later."""
+    phone = sleeper()
+    call = caller.call(user)
+    awake = phone.wait_and_wake()
+    first = awake.expect_request("INVITE")
+    awake.expect_request("INVITE")
+    assert awake.register(phone.parameters).status == 200
+    registered = time.monotonic()
+    again = awake.expect_request("INVITE")
+    assert again.at - registered < 0.5 and again["Via"] == first["Via"]
+    take(call, awake, again)
+
+
 def test_one_declines_and_another_wakes(sleeper, caller, user):
     first, second = sleeper(), sleeper()
     call = caller.call(user)
