@@ -29,6 +29,17 @@ private let fresh = LegScene.contact("fresh", age: 3)
         #expect(nobody.answers.last == "SIP/2.0 480 Temporarily Unavailable")
     }
 
+    @Test(arguments: [false, true])
+    func `go from a phone that says nothing to one that registers, or ring both`(ringsAll: Bool) {
+        var scene = LegScene(hasEngine: false, ringsAll: ringsAll, contacts: [fresh])
+        scene.invite()
+        #expect(scene.texts.last?.contains("X-PushWake-Contact: sip:fresh@10.0.0.1") == true)
+        scene.take(scene.legs.registered(LegScene.contact("new"), aor: "100", domain: "", now: scene.now))
+        let isDialled = scene.orders.contains { if case .dial = $0 { true } else { false } }
+        let isClosed = scene.orders.contains { if case .close = $0 { true } else { false } }
+        #expect(isDialled == ringsAll && isClosed != ringsAll)
+    }
+
     @Test func `go to the next one that comes in time, as requests that none has seen`() {
         var scene = LegScene(hasEngine: false, contacts: [asleep])
         scene.invite()
