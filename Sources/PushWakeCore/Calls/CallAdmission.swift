@@ -177,8 +177,9 @@ public struct CallAdmission: Equatable, Sendable {
             return nil
         }
         if refusedNow == 0, limit > 2 &* taken { return lift() }
-        let isEmpty = fill <= samples &* Self.empty
-        limit &+= max(1, limit / (isEmpty ? 5 : 25))
+        // Slowly where it may have been too much before.
+        let isLow = refusedNow == 0 || limit < firstLimit && fill <= samples &* Self.empty
+        limit &+= max(1, limit / (isLow ? 5 : 25))
         return nil
     }
 

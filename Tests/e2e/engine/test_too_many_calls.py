@@ -11,7 +11,9 @@ from phones import rfc8599_fcm
 from servers import CALLS, wait_until
 
 # Two processes that take 20 ms for each call that they take.
-CAPACITY, OFFERED, SECONDS = 100, 400, 8
+CAPACITY, OFFERED, SECONDS = 100, 400, 10
+# What it takes swings about what it can do.
+STEADY = 5
 TAKEN = 'case 1:  if (is_present_hf("X-Also"))'
 
 
@@ -39,11 +41,11 @@ def test_takes_what_it_can_and_refuses_the_rest_at_once(crowd):
     crowd.register(phones)
     users = [user for user, _ in phones]
     calls = offer(crowd, users, OFFERED, SECONDS)
-    late = calls[-2 * OFFERED:]
+    late = calls[-STEADY * OFFERED:]
     server = crowd.server
-    wait_until("the last are answered", lambda: sum(call in crowd.heard for call in late) >= 0.95 * len(late), 3)
+    wait_until("the last are answered", lambda: sum(call in crowd.heard for call in late) >= 0.9 * len(late), 3)
     refused = [call for call in late if crowd.ended.get(call) == 503]
-    taken = (len(late) - len(refused)) / 2
+    taken = (len(late) - len(refused)) / STEADY
     assert 0.6 * CAPACITY <= taken <= 1.5 * CAPACITY, f"{taken} a second are taken, {len(refused)} refused"
     assert {crowd.ended.get(call) for call in calls} <= {None, 503}
     assert "it takes about" in server.log_text()
