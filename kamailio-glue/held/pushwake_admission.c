@@ -38,27 +38,25 @@ void pw_admission_register(void)
 	__sync_add_and_fetch(&admission->registers, 1);
 }
 
-static int meminfo(const struct socket_info *bound, uint32_t found[SK_MEMINFO_VARS])
-{
-	socklen_t size = SK_MEMINFO_VARS * sizeof(found[0]);
-
-	memset(found, 0, size);
-	return getsockopt(bound->socket, SOL_SOCKET, SO_MEMINFO, found, &size) == 0 && found[SK_MEMINFO_RCVBUF] > 0;
-}
-
 /* Of a stream only the kernel of the other side knows what waits. */
-static void measure_queue(pushwake_host_load *load, const sip_msg_t *msg)
+static void measure_queues(pushwake_host_load *load, const sip_msg_t *msg)
 {
-	const struct socket_info *bound = msg->rcv.bind_address;
+	const struct socket_info *bound;
 	uint32_t found[SK_MEMINFO_VARS];
+	socklen_t size;
 
-	if(msg->rcv.proto != PROTO_UDP || bound == NULL || !meminfo(bound, found)) {
+	if(msg->rcv.proto != PROTO_UDP) {
 		return;
 	}
-	load->queue_fill = (int64_t)found[SK_MEMINFO_RMEM_ALLOC] * 100 / found[SK_MEMINFO_RCVBUF];
 	for(bound = udp_listen; bound != NULL; bound = bound->next) {
-		if(meminfo(bound, found)) {
-			load->lost += found[SK_MEMINFO_DROPS];
+		memset(found, 0, sizeof(found));
+		size = sizeof(found);
+		if(getsockopt(bound->socket, SOL_SOCKET, SO_MEMINFO, found, &size) < 0 || found[SK_MEMINFO_RCVBUF] == 0) {
+			continue;
+		}
+		load->lost += found[SK_MEMINFO_DROPS];
+		if(bound == msg->rcv.bind_address) {
+			load->queue_fill = (int64_t)found[SK_MEMINFO_RMEM_ALLOC] * 100 / found[SK_MEMINFO_RCVBUF];
 		}
 	}
 }
@@ -70,7 +68,7 @@ int pw_refused(sip_msg_t *msg)
 	pushwake_str note = {NULL, 0};
 	int admits;
 
-	measure_queue(&load, msg);
+	measure_queues(&load, msg);
 	load.memory = (int64_t)shm_mem_size;
 	load.free_memory = (int64_t)shm_available();
 	load.held = pw_holds_linked();
