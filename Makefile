@@ -136,7 +136,7 @@ suites-alone: build-tests
 test-abi: ## the shipped library against its header (needs build)
 	@if [ -x Tests/abi/run ]; then Tests/abi/run; fi
 
-test-asterisk: ## real Asterisk 22 in a chroot (needs build, root)
+test-asterisk: ## real Asterisk 22, or that of the directory ASTERISK_SOURCE, in a chroot (needs build, root)
 	@$(SIDE_BY_SIDE) asterisk-together -- asterisk-alone
 
 test-e2e: ## real Kamailio, SIPp and the simulator (needs build)

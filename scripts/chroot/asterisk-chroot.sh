@@ -6,10 +6,12 @@
 #
 # usage: scripts/chroot/asterisk-chroot.sh [DIR]      prints DIR when it is complete
 #
-# Needs root and debootstrap. DEBIAN_MIRROR chooses another mirror.
+# Needs root and debootstrap. DEBIAN_MIRROR chooses another mirror. With ASTERISK_SOURCE, an unpacked source of Asterisk,
+# it is that Asterisk: see asterisk-source.sh.
 set -eu
 
 here=$(cd "$(dirname "$0")/../.." && pwd)
+[ -z "${ASTERISK_SOURCE:-}" ] || exec "$here/scripts/chroot/asterisk-source.sh" "$ASTERISK_SOURCE"
 root=${1:-$here/.cache/asterisk-sid}
 name=asterisk-chroot
 recipe=1
