@@ -74,15 +74,15 @@ final class TraceCapture: TurnEnding {
 extension EngineCore {
     /// Begins, changes or ends the capture of calls, as the settings have it now.
     func openCapture() {
-        let source = TraceCapture.Source(settings)
+        let source = TraceCapture.Source(context.settings)
         guard source != capture?.source else { return }
         capture?.end()
         capture = nil
         guard let source else { return }
         do throws(TLSError) {
-            capture = try TraceCapture(source, of: traces, loop: delivery.loop, log: log)
+            capture = try TraceCapture(source, of: context.traces, loop: context.loop, log: context.log)
         } catch {
-            log(.error, "hep_capture: \(error.message); check ca_file")
+            context.log(.error, "hep_capture: \(error.message); check ca_file")
         }
     }
 }

@@ -60,22 +60,22 @@ extension EngineCore {
     func lookAtClock(wall: Int64 = SystemClock.wallSeconds(), running: Int64 = SystemClock.runningSeconds()) {
         guard let jump = clock.look(wall: wall, running: running) else { return }
         let days = (jump.new &- jump.old) / 86_400
-        log(
+        context.log(
             .warning,
             "the clock was put \(days > 0 ? "forward" : "back") by \(days.magnitude) days; bindings keep their age"
         )
         if let shared {
             clock.settle()
             lastJump = jump
-            return move(shared, by: jump) { [log] in if let failure = $0 { Self.say(failure, log) } }
+            return move(shared, by: jump) { [context] in if let failure = $0 { Self.say(failure, context.log) } }
         }
-        if let failure = tellOfJump() { Self.say(failure, log) }
+        if let failure = tellOfJump() { Self.say(failure, context.log) }
     }
 
     /// Tells the store of a jump that it could not be told of before: a backup or a second process may have held its lock.
     func tellOfJumpAgain() {
         guard clock.pending != nil, tellOfJump() == nil else { return }
-        log(.notice, "bindings have the time of the new clock now")
+        context.log(.notice, "bindings have the time of the new clock now")
     }
 
     private func tellOfJump() -> StoreError? {
@@ -106,7 +106,7 @@ extension EngineCore {
         ) { [weak self] failure in
             done(failure)
             guard let self, failure != nil else { return }
-            delivery.loop.schedule(after: 10_000) { [weak self] in self?.move(shared, by: jump) { _ in } }
+            context.loop.schedule(after: 10_000) { [weak self] in self?.move(shared, by: jump) { _ in } }
         }
     }
 

@@ -26,16 +26,16 @@ extension EngineCore {
             push: Push(binding, request.content), chosen: chosen, deadline: deadline,
             askedAt: SystemClock.wallSeconds(), isPrompt: request.times.isBeginning)
         if request.pushes.turn != .own { return leaveToOtherNode(push, request) }
-        if let refusal = refusal(of: request.content.event) { return deliver(push, request, refusal: refusal) }
+        if let refusal = context.refusal(of: request.content.event) { return deliver(push, request, refusal: refusal) }
         deliverInTime(push, request)
     }
 
     /// Another node pushes for this request: here the phone is only waited for, unless that node turns out not to push.
     private func leaveToOtherNode(_ push: CallPush, _ request: HeldRequest) {
         guard request.pushes.turn == .perhapsOfAnother, let shared else {
-            return delivery.loop.atEndOfTurn { [weak self] in self?.leave(push, request) }
+            return context.loop.atEndOfTurn { [weak self] in self?.leave(push, request) }
         }
-        delivery.loop.schedule(after: shared.claimPause) { [weak self, weak shared] in
+        context.loop.schedule(after: shared.claimPause) { [weak self, weak shared] in
             shared?.claimAnew(request.message.key.claim, of: request.aor) { [weak self] isClaimed in
                 request.pushes.turn = isClaimed ? .ofAnother : .own
                 if isClaimed { self?.leave(push, request) } else { self?.takeOver(push, request) }
@@ -44,7 +44,7 @@ extension EngineCore {
     }
 
     private func leave(_ push: CallPush, _ request: HeldRequest) {
-        statistics.leftToOtherNodes += 1
+        context.statistics.leftToOtherNodes += 1
         ended(push.push.binding, request, true)
     }
 
@@ -56,7 +56,9 @@ extension EngineCore {
             // A fork of the request has been faster.
             let entry = request.pushes.known(push.push.binding.token)
             guard entry?.isUnderWay != true, entry?.isAccepted == nil else { return }
-            if let refusal = refusal(of: request.content.event) { return deliver(push, request, refusal: refusal) }
+            if let refusal = context.refusal(of: request.content.event) {
+                return deliver(push, request, refusal: refusal)
+            }
             deliverInTime(push, request)
         }
     }
@@ -65,8 +67,10 @@ extension EngineCore {
     private func follow(_ entry: RequestPushes.Entry, _ device: Int, _ request: HeldRequest) {
         entry.followers.append((request, device))
         guard let isAccepted = entry.isAccepted else { return }
-        if let result = entry.result { traces.answered(request.trace, device: device, result, now: delivery.loop.now) }
-        delivery.loop.atEndOfTurn { [weak self, weak request] in
+        if let result = entry.result {
+            context.traces.answered(request.trace, device: device, result, now: context.loop.now)
+        }
+        context.loop.atEndOfTurn { [weak self, weak request] in
             guard let self, let request else { return }
             pushEnded(device, request, isAccepted)
         }
@@ -104,8 +108,8 @@ extension EngineCore {
         let push = pending.push.push
         pending.entry.isPutOff = false
         limits.note(pending.names, now: now)
-        if settings.integer(.ignoreSame) > 0 { _ = dedupe.note(push.binding, push.content, now: now) }
-        statistics.pushed += 1
+        if context.settings.integer(.ignoreSame) > 0 { _ = dedupe.note(push.binding, push.content, now: now) }
+        context.statistics.pushed += 1
         deliver(pending.push, pending.request)
     }
 
@@ -129,16 +133,16 @@ extension EngineCore {
     }
 
     private func note(_ pending: PutOffPush, waitsFor turn: LimitKey, _ wait: Int64, _ now: Int64) {
-        if case .window = turn { statistics.suppressed += 1 } else { statistics.limited += 1 }
+        if case .window = turn { context.statistics.suppressed += 1 } else { context.statistics.limited += 1 }
         for follower in pending.entry.followers {
-            traces.note(follower.request.trace, .putOff(device: follower.device, wait, turn.setting), now: now)
+            context.traces.note(follower.request.trace, .putOff(device: follower.device, wait, turn.setting), now: now)
         }
     }
 
     /// Lets somebody have a turn at its time: one timer for all that wait for it.
     private func take(_ turn: LimitKey, at time: Int64) {
         guard putOff.first(for: turn) != nil, awaitedKeys.insert(turn).inserted else { return }
-        delivery.loop.schedule(at: time) { [weak self] in
+        context.loop.schedule(at: time) { [weak self] in
             guard let self else { return }
             awaitedKeys.remove(turn)
             take(turn)
@@ -190,7 +194,7 @@ extension EngineCore {
         let dead = putOff.removeAll(for: turn) { $0.isDead(now: now) }
         guard !dead.isEmpty else { return }
         // ORDER: another request's verbs may be in the middle of being carried out.
-        delivery.loop.atEndOfTurn { [weak self] in
+        context.loop.atEndOfTurn { [weak self] in
             for pending in dead { self?.end(pending, isAccepted: false) }
         }
     }
@@ -237,10 +241,10 @@ extension EngineCore {
             }
             let now = SystemClock.monotonicMilliseconds()
             if push.isPrompt, let time = request.times.pushed(at: job.writtenAt) {
-                times.countPush(afterMicroseconds: time)
+                context.times.countPush(afterMicroseconds: time)
             }
             for follower in entry.followers {
-                traces.answered(follower.request.trace, device: follower.device, result, now: now)
+                context.traces.answered(follower.request.trace, device: follower.device, result, now: now)
                 if !isAccepted { follower.request.pushedAt.remove(follower.device) }
             }
             entry.result = result
@@ -314,22 +318,19 @@ extension EngineCore {
         content.event = event
         if let end = request.machine.end { content.occasion = end.occasion }
         // When the call came in stays: the phone may have its push only now, and must not take this for another call.
-        content.timeToLive = settings.timeToLive(of: event)
+        content.timeToLive = context.settings.timeToLive(of: event)
         content.endsAt = 0
         for chosen in plan.pushes {
-            let refusal = refusal(of: event)
-            if refusal == nil { statistics.pushed += 1 }
+            let refusal = context.refusal(of: event)
+            if refusal == nil { context.statistics.pushed += 1 }
             delivery.push(
                 Push(group[chosen.index], content), type: chosen.type, deadline: deadline, refusal: refusal
             ) { [self] job, verdict, status in
                 let result = recordResult(job, verdict, status)
-                traces.answered(request.trace, device: device, result, now: SystemClock.monotonicMilliseconds())
+                context.traces.answered(request.trace, device: device, result, now: SystemClock.monotonicMilliseconds())
             }
         }
     }
-
-    /// How a push for this event ends that the load does not allow; nil when it does.
-    func refusal(of event: PushEvent) -> Verdict? { loadPolicies[event].refusal(at: load.meter.level) }
 }
 
 /// A push that a request asks for.

@@ -103,13 +103,13 @@ extension EngineCore {
     /// The host speaks of a leg for the first time: it is out.
     private func countRelease(of leg: Int, _ request: HeldRequest) {
         guard let time = request.times.sent(leg: leg, at: SystemClock.monotonicMicroseconds()) else { return }
-        times.countRelease(afterMicroseconds: time)
+        context.times.countRelease(afterMicroseconds: time)
     }
 
     /// The caller hears a phone ring, or that none will.
     func endWait(_ request: HeldRequest, _ end: CallTimes.WaitEnd, _ now: Int64) {
         guard request.message.event == .call, request.times.endWait() else { return }
-        times.countWait(end, milliseconds: now - request.beganAt)
+        context.times.countWait(end, milliseconds: now - request.beganAt)
     }
 
     /// A phone has registered: channels that wait for its user go on.
@@ -187,15 +187,15 @@ extension EngineCore {
     func schedule(_ request: HeldRequest, _ now: Int64) {
         let deadline = request.machine.deadline()
         if request.timer?.at == deadline { return }
-        if let timer = request.timer { delivery.loop.cancel(timer.id) }
+        if let timer = request.timer { context.loop.cancel(timer.id) }
         request.timer = deadline.map { at in
             (
                 at,
                 // One that has ended has no timer.
-                delivery.loop.schedule(at: at) { [weak self] in
+                context.loop.schedule(at: at) { [weak self] in
                     guard let self else { return }
                     request.timer = nil
-                    let now = delivery.loop.now
+                    let now = context.loop.now
                     dispatch(perform(request.machine.tick(now: now), request))
                     schedule(request, now)
                 }

@@ -48,8 +48,8 @@ extension EngineCore {
     func storeAllLate() {
         guard late.count > 0 else { return }
         for _ in 0..<Self.latePerTurn where storeNextLate() != nil { return }
-        guard late.count > 0 else { return log(.notice, "all REGISTERs that waited are stored") }
-        delivery.loop.schedule(after: 1) { [weak self] in self?.storeAllLate() }
+        guard late.count > 0 else { return context.log(.notice, "all REGISTERs that waited are stored") }
+        context.loop.schedule(after: 1) { [weak self] in self?.storeAllLate() }
     }
 
     /// Why they cannot be stored yet, and wait again; nil when they are stored.
@@ -69,7 +69,7 @@ extension EngineCore {
             case .failure(let error) where error.mayPass:
                 for left in taken[index...] { late.putBack(left) }
                 return error
-            case .failure(let error): log(.error, "a REGISTER that waited cannot be stored: \(error)")
+            case .failure(let error): context.log(.error, "a REGISTER that waited cannot be stored: \(error)")
             }
         }
         return nil

@@ -41,7 +41,7 @@ extension EngineCore {
         let count = shared == nil ? try store.count() : nil
         reply(to: message, peer) { writer in
             writer.put(.row, 1)
-            if shared != nil { Self.put("node", NodeName.of(settings), &writer) }
+            if shared != nil { Self.put("node", NodeName.of(context.settings), &writer) }
             // Nobody counts those that nodes share.
             if let count { Self.put("bindings", Int64(count), &writer) }
             Self.put("registers_waiting", Int64(registersWaiting), &writer)
@@ -55,7 +55,7 @@ extension EngineCore {
                 Self.put("upstream_sent", Int64(upstream.sent), &writer)
                 Self.put("upstream_refused", Int64(upstream.refused), &writer)
             }
-            for row in statistics.rows() { Self.put(row.name, row.value, &writer) }
+            for row in context.statistics.rows() { Self.put(row.name, row.value, &writer) }
             if let counters = capture?.counters {
                 Self.put("hep_sent", counters.sent, &writer)
                 Self.put("hep_dropped", counters.dropped, &writer)
@@ -67,10 +67,10 @@ extension EngineCore {
         Self.put("waiting", Int64(queues.waiting), &writer)
         Self.put("in_flight", Int64(queues.inFlight), &writer)
         Self.put("providers_backed_off", Int64(queues.held), &writer)
-        Self.put("load_level", Int64(load.meter.level.rawValue), &writer)
-        Self.put("load_queue_percent", Int64(load.meter.sample.queueFill), &writer)
-        Self.put("load_lag_ms", load.meter.sample.lag, &writer)
-        Self.put("load_cpu_percent", Int64(load.meter.sample.cpu), &writer)
+        Self.put("load_level", Int64(context.load.meter.level.rawValue), &writer)
+        Self.put("load_queue_percent", Int64(context.load.meter.sample.queueFill), &writer)
+        Self.put("load_lag_ms", context.load.meter.sample.lag, &writer)
+        Self.put("load_cpu_percent", Int64(context.load.meter.sample.cpu), &writer)
     }
 
     private func bindings(
@@ -221,7 +221,7 @@ extension EngineCore {
         do throws(PushExplanation.Failure) {
             let explanation = try PushExplanation.explain(
                 bindings, of: aor, request: request, event: event,
-                wanted: APNsPushType(name: EngineClient.text(.pushType, in: message)), settings: settings)
+                wanted: APNsPushType(name: EngineClient.text(.pushType, in: message)), settings: context.settings)
             reply(to: message, peer) { writer in
                 writer.put(.text, explanation.json.span)
                 for problem in explanation.problems { writer.put(.problem, problem) }
@@ -249,7 +249,7 @@ extension EngineCore {
         } catch {
             // Without the contact, which has the token.
             let user = PrintableText.logValue(aor)
-            return log(
+            return context.log(
                 .warning,
                 "a contact of \(user) was removed, and its push binding stays: it cannot be read; see pushwake.remove")
         }
@@ -259,7 +259,7 @@ extension EngineCore {
             let error: StoreError
             switch result {
             case .success(let removed):
-                statistics.countRemoval(.byHand, removed.count)
+                context.statistics.countRemoval(.byHand, removed.count)
                 return dispatch(unbound(removed, of: aor))
             case .failure(let failure): error = failure
             }
@@ -268,7 +268,7 @@ extension EngineCore {
                 uri.isEmpty
                 ? "the contacts of \(user) were removed, and their push bindings stay"
                 : "a contact of \(user) was removed, and its push binding stays"
-            log(.warning, "\(what): \(error)")
+            context.log(.warning, "\(what): \(error)")
         }
     }
 
@@ -297,7 +297,7 @@ extension EngineCore {
         ask(about: aor, work) { [self] result in
             switch result {
             case .success(let removed):
-                statistics.countRemoval(.byHand, removed.count)
+                context.statistics.countRemoval(.byHand, removed.count)
                 dispatch(unbound(removed, of: aor))
                 upstream?.removed(removed, of: aor)
                 reply(to: message, peer) { writer in
@@ -419,12 +419,12 @@ extension EngineCore {
 
     /// What the pushes of a phone carry, and why; nil before templates are read.
     func payloadChoice(for binding: Binding) -> PayloadLibrary.Choice? {
-        delivery.payloads?.choice(for: binding, webhook: policy.others, flexiAPI: policy.flexiAPI)
+        delivery.payloads?.choice(for: binding, webhook: context.policy.others, flexiAPI: context.policy.flexiAPI)
     }
 
     /// -1 stands for what is not known.
     private func put(_ record: WakeRecord, _ writer: inout MessageWriter) {
-        let now = delivery.loop.now
+        let now = context.loop.now
         Self.put("last_push_ago", WakeRecords.ago(record.lastPush, now: now) ?? -1, &writer)
         Self.put("last_wake_ago", WakeRecords.ago(record.lastWake, now: now) ?? -1, &writer)
         Self.put("accepted", Int64(record.accepted), &writer)

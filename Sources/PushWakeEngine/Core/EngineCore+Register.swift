@@ -11,7 +11,7 @@ extension EngineCore {
     /// Stores what a phone said when it registered, and lets those go on who wait for it. Without a peer nobody waits
     /// for the reply.
     func register(_ message: MessageReader, _ peer: EnginePeer?) {
-        statistics.registers += 1
+        context.statistics.registers += 1
         let (registration, granted, host) = read(message)
         if !host.account.isEmpty { upstream?.note(account: host.account, aor: registration.aor) }
         let now = SystemClock.wallSeconds()
@@ -93,7 +93,7 @@ extension EngineCore {
     func sayWhatLeaves(_ message: MessageReader, _ peer: EnginePeer) {
         let (registration, _, _) = read(message)
         let now = SystemClock.wallSeconds()
-        let policy = policy
+        let policy = context.policy
         ask(about: registration.aor) { (store) throws(StoreError) in
             var left: [String] = []
             for contact in registration.contacts {
@@ -115,12 +115,12 @@ extension EngineCore {
         _ registration: Registration, _ host: RegisteringHost, _ kept: Kept, to message: MessageReader,
         _ peer: EnginePeer?
     ) {
-        var problems = policy.problems(of: registration)
+        var problems = context.policy.problems(of: registration)
         if kept.bound.isOvertaken {
             problems.append("CSeq: a REGISTER with the same Call-ID and a higher one came first")
         }
         let outcome = Self.outcome(registration, stored: kept.bound.stored.count, removed: kept.removed.count, problems)
-        if outcome == .ignored { statistics.refused += 1 }
+        if outcome == .ignored { context.statistics.refused += 1 }
         if outcome == .ignored, let problem = problems.first {
             refusals.note(problem, of: registration.aor)
         } else if outcome == .stored {
@@ -131,7 +131,7 @@ extension EngineCore {
         let own = dispatch(verbs, exceptOf: host.id)
         var stored: ProviderSet = []
         for index in kept.bound.stored.indices { stored.insert(kept.bound.stored[index].provider) }
-        let caps = policy.featureCaps(
+        let caps = context.policy.featureCaps(
             of: registration, stored: stored, purrs: kept.purrs, brief: kept.bound.brief)
         var late = own[...]
         reply(to: message, peer) { writer in
@@ -156,10 +156,10 @@ extension EngineCore {
         if registration.unbinds { nullSenders.note(registration) }
         for binding in kept.bound.stored {
             dedupe.release(binding)
-            statistics.appVersions.register(binding.token, agent: registration.userAgent)
+            context.statistics.appVersions.register(binding.token, agent: registration.userAgent)
         }
-        statistics.stored += kept.bound.stored.count
-        statistics.countRemoval(.unregistered, kept.removed.count)
+        context.statistics.stored += kept.bound.stored.count
+        context.statistics.countRemoval(.unregistered, kept.removed.count)
         return unbound(kept.removed.filter { !kept.bound.stored.hasToken(of: $0) }, of: registration.aor)
     }
 
@@ -189,7 +189,7 @@ extension EngineCore {
     }
 
     func read(_ message: MessageReader) -> (Registration, granted: Int64, RegisteringHost) {
-        var headers = RegistrationReader(others: policy.others)
+        var headers = RegistrationReader(others: context.policy.others)
         var host = RegisteringHost()
         var contact = WakeMessage.Contact()
         var fields = message
@@ -219,13 +219,13 @@ extension EngineCore {
         _ now: Int64
     ) throws(StoreError) -> Bound {
         var bound = Bound()
-        let route = NodeRoute(nodeURI: shared == nil ? "" : settings.text(.nodeURI))
+        let route = NodeRoute(nodeURI: shared == nil ? "" : context.settings.text(.nodeURI))
         for (index, contact) in registration.contacts.enumerated() {
             guard !registration.isRemoval(contact) else { continue }
             let saved = host.place(of: contact, of: registration)
             let granted = saved.map { host.granted($0) ?? granted } ?? host.leastGranted ?? granted
-            if policy.isTooShort(granted: granted) { bound.brief.append(index) }
-            var bindings = policy.usable(contact, of: registration)
+            if context.policy.isTooShort(granted: granted) { bound.brief.append(index) }
+            var bindings = context.policy.usable(contact, of: registration)
             guard !bindings.isEmpty else { continue }
             let requested = registration.requestedExpires(of: contact).map(Int64.init) ?? Self.defaultExpires
             // SIP has 32 bits for it (RFC 3261, 20.19); the socket has 64.
@@ -236,7 +236,7 @@ extension EngineCore {
             for index in bindings.indices {
                 bindings[index].registeredAt = now
                 bindings[index].expiresAt = now + expires
-                bindings[index].forgetAt = forgetAt(now: now, expires: expires)
+                bindings[index].forgetAt = context.forgetAt(now: now, expires: expires)
                 if !host.domain.isEmpty { note(table: host.domain, of: &bindings[index]) }
                 if let contact {
                     bindings[index].route = route.text(aor: registration.aor, path: contact.path, flow: contact.flow)
@@ -371,7 +371,7 @@ extension EngineCore {
     package func device(ofPURR text: String) throws(StoreError) -> DialogDevice? { try device(ofPURR: text, in: store) }
 
     func device(ofPURR text: String, in store: any BindingStore) throws(StoreError) -> DialogDevice? {
-        guard settings.flag(.purr), let purr = PURR(text) else { return nil }
+        guard context.settings.flag(.purr), let purr = PURR(text) else { return nil }
         let bindings = try store.bindings(ofPURR: purr, now: SystemClock.wallSeconds())
         guard let newest = bindings.last else { return nil }
         let instance = bindings.lazy.map(\.instance).first { !$0.isEmpty } ?? ""
@@ -381,7 +381,7 @@ extension EngineCore {
     /// Says whose device a PURR names; nobody's when it names none.
     func purrUser(_ message: MessageReader, _ peer: EnginePeer) {
         let text = EngineClient.text(.purr, in: message)
-        guard settings.flag(.purr), let purr = PURR(text) else { return reply(to: message, peer) { _ in } }
+        guard context.settings.flag(.purr), let purr = PURR(text) else { return reply(to: message, peer) { _ in } }
         ask(aboutPURR: purr) { [self] (store) throws(StoreError) in
             try device(ofPURR: text, in: store)
         } then: {
@@ -401,7 +401,7 @@ extension EngineCore {
     func purrs(
         of registration: Registration, _ stored: [Binding], in store: any BindingStore, now: Int64
     ) -> [Provider: PURR] {
-        guard settings.flag(.purr) else { return [:] }
+        guard context.settings.flag(.purr) else { return [:] }
         var purrs: [Provider: PURR] = [:]
         for contact in registration.contacts where !contact.providerName.isEmpty {
             guard let binding = stored.first(where: { $0.contact == contact.uri }), purrs[binding.provider] == nil
@@ -416,30 +416,10 @@ extension EngineCore {
                 }
             } catch {
                 // The phone can be woken for everything else.
-                log(.warning, "no PURR for \(EngineLog.names(registration.aor, registration.callID)): \(error)")
+                context.log(.warning, "no PURR for \(EngineLog.names(registration.aor, registration.callID)): \(error)")
             }
         }
         return purrs
-    }
-}
-
-/// Bindings that go because the operator says so.
-extension EngineCore {
-    /// Seconds for which a binding outlives its registration.
-    var persistence: Int64 {
-        let days = settings.integer(.persist)
-        guard days < 0 else { return days * 86_400 }
-        return switch load.meter.level.rawValue {
-        case ...1: 30 * 86_400
-        case 2, 3: 10 * 86_400
-        default: 5 * 86_400
-        }
-    }
-
-    /// When a binding is forgotten whose phone registers now.
-    func forgetAt(now: Int64, expires: Int64) -> Int64 {
-        let offline = settings.integer(.clientMaxOffline)
-        return now + max(expires, offline > 0 ? min(persistence, offline * 86_400) : persistence)
     }
 }
 

@@ -21,7 +21,7 @@ extension EngineCore {
         case .trip(let trip):
             detail = TokenRemovalGuard.Doubt.tripped.words
             restore(trip, verdict)
-        case .release(let setup): log(.notice, "\(setup.words): tokens work again, and dead ones go as before")
+        case .release(let setup): context.log(.notice, "\(setup.words): tokens work again, and dead ones go as before")
         }
         if verdict.outcome == .accepted, job.binding.acceptedAt == 0 { noteAccepted(job.binding) }
         let result = PushResult(
@@ -29,7 +29,7 @@ extension EngineCore {
             isBindingRemoved: isRemoved, microseconds: SystemClock.monotonicMicroseconds() - job.startedAt,
             aor: job.binding.aor, callID: job.content.callID, provider: job.binding.provider, app: job.binding.app,
             token: EngineLog.shortened(job.binding.token), reason: verdict.reason)
-        wakeRecords.ended(job.binding, verdict.outcome, verdict.reason, now: delivery.loop.now)
+        wakeRecords.ended(job.binding, verdict.outcome, verdict.reason, now: context.loop.now)
         report(result, detail: detail)
         return result
     }
@@ -51,14 +51,16 @@ extension EngineCore {
             let selector = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
             let reason = "\(DiagnosisFacts.Removed.deadToken) \(verdict.reason)"
             return (try !store.remove(selector, of: binding.aor, reason: reason, now: now).isEmpty, false)
-        } then: { [log] (result: Result<(removed: Bool, isNewer: Bool), StoreError>) in
+        } then: { [context] (result: Result<(removed: Bool, isNewer: Bool), StoreError>) in
             let name = PrintableText.logValue(binding.aor)
             switch result {
             case .success((let removed, let isNewer)):
-                if isNewer { log(.info, "binding kept aor=\(name): it registered after its token was called dead") }
+                if isNewer {
+                    context.log(.info, "binding kept aor=\(name): it registered after its token was called dead")
+                }
                 then(removed)
             case .failure(let error):
-                log(.error, "a dead token could not be removed aor=\(name): \(error)")
+                context.log(.error, "a dead token could not be removed aor=\(name): \(error)")
                 then(false)
             }
         }
@@ -70,10 +72,11 @@ extension EngineCore {
             restore(of: user.aor) { tombstone in
                 tombstone.reason.hasPrefix(DiagnosisFacts.Removed.deadToken)
                     && user.tokens.contains(TokenRemovalGuard.digest(of: tombstone.binding))
-            } then: { [log] result in
+            } then: { [context] result in
                 guard case .failure(let error) = result else { return }
                 let name = PrintableText.logValue(user.aor)
-                log(.error, "a binding could not be restored aor=\(name): \(error); see pushwake bindings restore")
+                context.log(
+                    .error, "a binding could not be restored aor=\(name): \(error); see pushwake bindings restore")
             }
         }
         let back = trip.removed.reduce(0) { $0 + $1.tokens.count }
@@ -84,7 +87,7 @@ extension EngineCore {
             (\(verdict.reason)); none is removed, and \(back) that were are restored, until one that worked before works \
             again: \(Remedy.setup(of: trip.setup.provider))
             """,
-            now: delivery.loop.now)
+            now: context.loop.now)
     }
 
     /// Brings removed bindings of a user back that are meant.
@@ -96,7 +99,7 @@ extension EngineCore {
         ask(about: aor) { (store) throws(StoreError) in
             try store.restore(of: aor, now: now, where: isMeant)
         } then: { [self] (result: Result<[RemovedBinding], StoreError>) in
-            if case .success(let restored) = result { statistics.restored += restored.count }
+            if case .success(let restored) = result { context.statistics.restored += restored.count }
             then(result)
         }
     }
@@ -115,7 +118,7 @@ extension EngineCore {
         case .wait: break
         case .take: action(self)
         case .schedule:
-            delivery.loop.schedule(after: Gathering<Element>.pause) { [weak self] in
+            context.loop.schedule(after: Gathering<Element>.pause) { [weak self] in
                 if let self { action(self) }
             }
         }
@@ -145,8 +148,8 @@ extension EngineCore {
         guard request.content.event == .call else { return }
         let absent = request.pushedAt.devices.filter { !request.machine.isProbablyThere($0) }
             .compactMap(request.binding(of:))
-        for binding in absent { statistics.appVersions.count(binding.token, came: false) }
-        guard let days = CallFailures.days(.removeOnCallfail, settings) else { return }
+        for binding in absent { context.statistics.appVersions.count(binding.token, came: false) }
+        guard let days = CallFailures.days(.removeOnCallfail, context.settings) else { return }
         let now = SystemClock.wallSeconds()
         for binding in absent
         where callFailures.add(binding, now: now) >= days && callFailures.othersCome(besides: binding) {
@@ -158,7 +161,9 @@ extension EngineCore {
     /// A call is over: a phone that came for it has said something, and begins anew, or nothing, once more. `now` in
     /// monotonic milliseconds.
     func countSilences(_ request: HeldRequest, _ now: Int64) {
-        guard request.content.event == .call, let days = CallFailures.days(.removeOnNoanswer, settings) else { return }
+        guard request.content.event == .call, let days = CallFailures.days(.removeOnNoanswer, context.settings) else {
+            return
+        }
         let wall = SystemClock.wallSeconds()
         let silent = request.machine.silentDevices(now: now)
         for device in request.devices.chosen.indices where request.pushedAt[device] == nil {
@@ -182,9 +187,9 @@ extension EngineCore {
             switch result {
             case .success(0): break
             case .success(let count):
-                statistics.countRemoval(kind, count)
-                log(.notice, "binding removed aor=\(PrintableText.logValue(binding.aor)): it \(reason)")
-            case .failure(let error): log(.error, "a binding could not be removed: \(error)")
+                context.statistics.countRemoval(kind, count)
+                context.log(.notice, "binding removed aor=\(PrintableText.logValue(binding.aor)): it \(reason)")
+            case .failure(let error): context.log(.error, "a binding could not be removed: \(error)")
             }
         }
     }

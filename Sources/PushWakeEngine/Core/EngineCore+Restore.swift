@@ -116,8 +116,9 @@ extension EngineCore {
     ) {
         let now = SystemClock.wallSeconds()
         if !conditions.isDry, !page.rows.isEmpty {
-            statistics.restored += page.rows.count
-            log(.notice, "\(page.rows.count) removed binding\(page.rows.count == 1 ? "" : "s") restored by hand")
+            context.statistics.restored += page.rows.count
+            context.log(
+                .notice, "\(page.rows.count) removed binding\(page.rows.count == 1 ? "" : "s") restored by hand")
         }
         reply(to: message, peer) { writer in
             for row in page.rows {

@@ -31,7 +31,8 @@ extension EngineCore {
             let now = SystemClock.monotonicMilliseconds()
             guard resumesUnderWay.begin(ticket, now: now) else { return }
             // Phones that register here until the store has answered are for it, too.
-            earlyRegistrations.stayOpen(until: now + max(0, hold(ticket.message) * 1000 - ticket.age))
+            earlyRegistrations.stayOpen(
+                until: now + max(0, context.holdSeconds(of: ticket.message) * 1000 - ticket.age))
             goOn(with: ticket.message.id)
             return
         }
@@ -75,7 +76,7 @@ extension EngineCore {
 
     /// Milliseconds from its begin for which a request waits for the store.
     private func patience(_ ticket: RequestTicket) -> Int64 {
-        let wait = hold(ticket.message) * 1000
+        let wait = context.holdSeconds(of: ticket.message) * 1000
         return ticket.isPending ? min(wait, StoreOutage.patience) : wait
     }
 
@@ -103,10 +104,10 @@ extension EngineCore {
         guard resumesUnderWay.begin(ticket, now: now) else { return nil }
         earlyRegistrations.stayOpen(until: now + patience(ticket))
         answer.isWatched = true
-        answer.hold = hold(message) * 1000
+        answer.hold = context.holdSeconds(of: message) * 1000
         answer.limit = answer.hold
         answer.ticket = message.ticket(text: Self.text(of: message), devices: [], isPending: true)
-        log(.info, "held until the store answers \(EngineLog.names(message.aor, message.callID)): \(error)")
+        context.log(.info, "held until the store answers \(EngineLog.names(message.aor, message.callID)): \(error)")
         lookLater()
         return answer
     }
@@ -139,10 +140,11 @@ extension EngineCore {
     private func resume(_ ticket: RequestTicket, _ bindings: [Binding], isClaimed: Bool = false) {
         let now = SystemClock.monotonicMilliseconds()
         let request = makeRequest(
-            ticket.message, APNsTokenKind(settings).named(inScope(bindings, of: ticket.message)), now, age: ticket.age)
+            ticket.message, APNsTokenKind(context.settings).named(inScope(bindings, of: ticket.message)), now,
+            age: ticket.age)
         if ticket.isPending, isClaimed { request.pushes.turn = .perhapsOfAnother }
         calls.add(request)
-        traces.note(request.trace, ticket.isPending ? .bindingsLate(ticket.age) : .resumed, now: now)
+        context.traces.note(request.trace, ticket.isPending ? .bindingsLate(ticket.age) : .resumed, now: now)
         let devices = request.resumedDevices(ticket, bindings.isEmpty && !ticket.isPending)
         let early = earlyRegistrations.registrations(
             for: request, since: ticket.isPending ? request.beganAt : .min, now: now)
@@ -156,7 +158,7 @@ extension EngineCore {
             : request.machine.resume(devices, lastLeg: ticket.lastLeg, registrations: registrations, now: now)
         dispatch(perform(verbs, request))
         schedule(request, now)
-        guard ticket.isPending else { return statistics.resumed += 1 }
+        guard ticket.isPending else { return context.statistics.resumed += 1 }
         if !isClaimed, !bindings.isEmpty { shared?.confirmClaim(request.message.key.claim, of: request.aor) }
     }
 }

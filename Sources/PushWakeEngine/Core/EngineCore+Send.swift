@@ -25,9 +25,9 @@ extension EngineCore {
         let deadline = SystemClock.monotonicMilliseconds() + (seconds > 0 ? min(seconds, 3600) : 60) * 1000
         let pending = PendingSend(request: message, peer: peer, pending: targets.count)
         let content = self.content(of: message, event)
-        let refusal = refusal(of: event)
+        let refusal = context.refusal(of: event)
         for target in targets {
-            if refusal == nil { statistics.pushed += 1 }
+            if refusal == nil { context.statistics.pushed += 1 }
             delivery.push(
                 Push(target.binding, content), type: target.type, isWanted: target.isWanted, deadline: deadline,
                 refusal: refusal
@@ -49,12 +49,12 @@ extension EngineCore {
 
     private func send(_ content: PushContent, to targets: [Target]) -> Int {
         var content = content
-        content.timeToLive = settings.timeToLive(of: content.event)
+        content.timeToLive = context.settings.timeToLive(of: content.event)
         content.sentAt = SystemClock.wallSeconds()
         let deadline = SystemClock.monotonicMilliseconds() + 60_000
-        let refusal = refusal(of: content.event)
+        let refusal = context.refusal(of: content.event)
         for target in targets {
-            if refusal == nil { statistics.pushed += 1 }
+            if refusal == nil { context.statistics.pushed += 1 }
             delivery.push(Push(target.binding, content), type: target.type, deadline: deadline, refusal: refusal) {
                 [self] job, verdict, status in
                 _ = recordResult(job, verdict, status)
@@ -106,7 +106,7 @@ extension EngineCore {
         var binding: Binding
         if let (provider, environment) = Self.provider(named: name) {
             binding = Binding(provider: provider, environment: environment, app: app, token: token, dialect: .given)
-        } else if policy.others.serves(named: name) {
+        } else if context.policy.others.serves(named: name) {
             binding = Binding(otherService: name, app: app, token: token, dialect: .given)
         } else {
             let known = "\(Provider.names()), or what webhook_providers has"
@@ -116,7 +116,7 @@ extension EngineCore {
         if let refusal = Self.complete(&binding, from: message) { return .failure(refusal) }
         guard binding.provider == .apns else { return .success(Target(binding: binding, type: nil, isWanted: false)) }
         // By hand a text says by itself what its token is for.
-        if event == .call, wanted == nil { binding = APNsTokenKind(settings).named(binding) }
+        if event == .call, wanted == nil { binding = APNsTokenKind(context.settings).named(binding) }
         guard let type = APNsRequest.pushType(of: event, for: binding.service, wanted: wanted) else {
             let reason: Plan.Reason = binding.service == .voip && wanted == nil ? .voipTokenOnly : .otherType
             return .failure(SendError(text: reason.rawValue))
@@ -158,7 +158,7 @@ extension EngineCore {
     private func devices(
         of aor: String, _ event: PushEvent, wanted: APNsPushType?, then: @escaping (Result<[Target], SendError>) -> Void
     ) {
-        let kind = APNsTokenKind(settings)
+        let kind = APNsTokenKind(context.settings)
         ask(about: aor) { (store) throws(StoreError) in
             try store.bindings(of: aor, now: SystemClock.wallSeconds())
         } then: { result in
@@ -199,7 +199,7 @@ extension EngineCore {
         return PushContent(
             event: event, callID: callID, fromURI: uri, fromDisplay: name, toURI: aor,
             text: EngineClient.text(.text, in: message), title: EngineClient.text(.title, in: message),
-            timeToLive: settings.timeToLive(of: event), sentAt: SystemClock.wallSeconds())
+            timeToLive: context.settings.timeToLive(of: event), sentAt: SystemClock.wallSeconds())
     }
 
     private func answer(_ pending: PendingSend) {
@@ -273,8 +273,8 @@ extension EngineCore {
 
     /// The refusal comes too late as well, but it shows the sender that the engine is back.
     private func drop(_ message: MessageReader, _ peer: EnginePeer) {
-        statistics.wakesExpired += 1
-        log(
+        context.statistics.wakesExpired += 1
+        context.log(
             .debug,
             """
             no push \(EngineLog.names(EngineClient.text(.aor, in: message), EngineClient.text(.callID, in: message))): \

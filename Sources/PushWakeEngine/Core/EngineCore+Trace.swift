@@ -17,9 +17,9 @@ extension EngineCore {
     /// The phone of a pushed binding has registered while its request was there, so many milliseconds after the push.
     func woke(_ binding: Binding, isCall: Bool = true, milliseconds: Int64, now: Int64) {
         wakeRecords.woke(binding, milliseconds: milliseconds, now: now)
-        if isCall { statistics.appVersions.count(binding.token, came: true) }
-        statistics.countWake(binding.provider, milliseconds: milliseconds)
-        times.countWake(binding.provider, milliseconds: milliseconds)
+        if isCall { context.statistics.appVersions.count(binding.token, came: true) }
+        context.statistics.countWake(binding.provider, milliseconds: milliseconds)
+        context.times.countWake(binding.provider, milliseconds: milliseconds)
     }
 
     /// Tells the traces of a Call-ID or an AoR, or lists the newest requests.
@@ -28,20 +28,22 @@ extension EngineCore {
     ) {
         let isList = argument.isEmpty
         var left = Self.tracesPerAnswer
-        var found = isList ? traces.newest(left) : traces.find(argument, limit: left)
+        var found = isList ? context.traces.newest(left) : context.traces.find(argument, limit: left)
         if found.isEmpty && !isList { return failTrace(message, peer, argument) }
         if let place = Page(cursor) {
             // Younger ones have come meanwhile; the answer goes on where the page before ended.
-            found = isList ? traces.newest(TraceRing.capacity) : traces.find(argument, limit: TraceRing.capacity)
+            found =
+                isList
+                ? context.traces.newest(TraceRing.capacity) : context.traces.find(argument, limit: TraceRing.capacity)
             found.removeAll { $0.sequence >= place.last }
             left = min(place.left, left)
         }
         let now = SystemClock.monotonicMilliseconds()
         // Who held them: a trace is told by the node where the request was.
-        let node: CallTrace.Row = shared == nil ? [] : [("node", .text(NodeName.of(settings)))]
+        let node: CallTrace.Row = shared == nil ? [] : [("node", .text(NodeName.of(context.settings)))]
         reply(to: message, peer) { writer in
             for id in found.prefix(left) {
-                guard let trace = traces.trace(of: id) else { continue }
+                guard let trace = context.traces.trace(of: id) else { continue }
                 Self.put(trace.header(now: now) + node, &writer)
                 if !isList { for row in trace.rows() { Self.put(row, &writer) } }
                 left -= 1
@@ -55,7 +57,7 @@ extension EngineCore {
     /// Says what is known of a name without a request.
     private func failTrace(_ message: MessageReader, _ peer: EnginePeer, _ name: String) {
         // The name is not repeated: a Call-ID may be longer than what an RPC can say.
-        var text = "none of the last \(traces.count) requests has this Call-ID or is for this user"
+        var text = "none of the last \(context.traces.count) requests has this Call-ID or is for this user"
         ask(about: name) { (store) throws(StoreError) in
             try store.bindings(of: name, now: SystemClock.wallSeconds())
         } then: { [self] result in

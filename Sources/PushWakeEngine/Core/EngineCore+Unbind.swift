@@ -22,7 +22,7 @@ extension EngineCore {
             }
             removed += gone
         }
-        guard settings.text(.unregisterPolicy) == "remove" else {
+        guard context.settings.text(.unregisterPolicy) == "remove" else {
             try endRegistrations(registration, in: store, now)
             return removed
         }
@@ -58,8 +58,8 @@ extension EngineCore {
         for contact in registration.contacts where !registration.isRemoval(contact) {
             let reason: String
             switch contact.push {
-            case .none where settings.flag(.removeAtNopn): reason = "registered without push"
-            case .query where settings.flag(.removeAtNoprid): reason = "registered without pn-prid"
+            case .none where context.settings.flag(.removeAtNopn): reason = "registered without push"
+            case .query where context.settings.flag(.removeAtNoprid): reason = "registered without pn-prid"
             default: continue
             }
             let device = BindingSelector.silent(
@@ -107,7 +107,7 @@ extension EngineCore {
         }
     }
 
-    private var takesTokens: Bool { settings.text(.oneAoRPerToken) == "always" }
+    private var takesTokens: Bool { context.settings.text(.oneAoRPerToken) == "always" }
 
     private func claim(_ binding: Binding, of other: String) {
         let now = SystemClock.wallSeconds()
@@ -127,11 +127,11 @@ extension EngineCore {
             switch result {
             case .success(let claimed) where claimed.isEmpty: break
             case .success(let taken) where isTaken:
-                statistics.countRemoval(.moved, taken.count)
+                context.statistics.countRemoval(.moved, taken.count)
                 dispatch(unbound(taken, of: other))
-                log(.notice, "binding removed aor=\(name): its phone has registered as \(user)")
+                context.log(.notice, "binding removed aor=\(name): its phone has registered as \(user)")
             case .success(let claimed):
-                statistics.claimed += claimed.count
+                context.statistics.claimed += claimed.count
                 claimLines(
                     .notice, "aor=\(user) has registered with the push token of aor=\(name); both are pushed"
                 )

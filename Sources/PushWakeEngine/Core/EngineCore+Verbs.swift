@@ -10,7 +10,7 @@ extension EngineCore {
     func perform(_ verbs: [CallVerb], _ request: HeldRequest) -> [HostVerb] {
         // What becomes of a verb is told after it.
         let now = SystemClock.monotonicMilliseconds()
-        traces.note(request.trace, verbs, now: now)
+        context.traces.note(request.trace, verbs, now: now)
         var host: [HostVerb] = []
         var failure = ""
         for verb in verbs {
@@ -117,7 +117,7 @@ extension EngineCore {
     }
 
     private func failWaiters(of request: HeldRequest) {
-        finishWaiters(of: request, .failed(callPolicy.unanswered), because: request.lastReason)
+        finishWaiters(of: request, .failed(context.callPolicy.unanswered), because: request.lastReason)
     }
 
     /// No phone comes for who waits: for those that were pushed the call is over.
@@ -129,12 +129,12 @@ extension EngineCore {
             endWait(of: waiter)
         }
         // ORDER: the core may be in the middle of this request.
-        if !waiters.isEmpty { delivery.loop.atEndOfTurn { [weak self] in self?.end(request, end) } }
+        if !waiters.isEmpty { context.loop.atEndOfTurn { [weak self] in self?.end(request, end) } }
     }
 
     private func endWait(of waiter: any WakeWaiter) {
         waiter.wait = nil
-        if let timer = waiter.waitTimer { delivery.loop.cancel(timer) }
+        if let timer = waiter.waitTimer { context.loop.cancel(timer) }
         waiter.waitTimer = nil
     }
 
@@ -165,9 +165,9 @@ extension EngineCore {
         guard request.devices.bindings.indices.contains(device),
             let index = request.devices.bindings[device].first
         else { return }
-        traces.name(request.trace, device: device, request.bindings[index])
+        context.traces.name(request.trace, device: device, request.bindings[index])
         guard let skipped = request.devices.skipped.first(where: { $0.index == index }) else { return }
-        traces.note(request.trace, .notPushed(device: device, skipped.reason), now: now)
+        context.traces.note(request.trace, .notPushed(device: device, skipped.reason), now: now)
     }
 
     // MARK: Channels that wait
@@ -182,9 +182,9 @@ extension EngineCore {
         for contact in request.rung { waiter.tell(WaitEvent(kind: .registered, contact: contact)) }
         request.waiters.append(waiter)
         waiter.wait = message.key
-        let seconds = message.seconds > 0 ? min(message.seconds, 86_400) : settings.integer(.wakeTimeout)
-        if let timer = waiter.waitTimer { delivery.loop.cancel(timer) }
-        waiter.waitTimer = delivery.loop.schedule(after: seconds * 1000) { [weak self, weak waiter] in
+        let seconds = message.seconds > 0 ? min(message.seconds, 86_400) : context.settings.integer(.wakeTimeout)
+        if let timer = waiter.waitTimer { context.loop.cancel(timer) }
+        waiter.waitTimer = context.loop.schedule(after: seconds * 1000) { [weak self, weak waiter] in
             guard let self, let waiter, waiter.wait == message.key else { return }
             waiter.tell(WaitEvent(kind: .timedOut))
             guard let request = forget(waiter), request.waiters.isEmpty else { return }
@@ -201,8 +201,8 @@ extension EngineCore {
         else { return }
         let now = SystemClock.monotonicMilliseconds()
         request.isHandedOver = true
-        traces.note(request.trace, .wentOn, now: now)
-        delivery.loop.schedule(after: max(request.machine.endsAt - now, 0)) { [weak self] in
+        context.traces.note(request.trace, .wentOn, now: now)
+        context.loop.schedule(after: max(request.machine.endsAt - now, 0)) { [weak self] in
             self?.end(request, .completedElsewhere)
         }
     }

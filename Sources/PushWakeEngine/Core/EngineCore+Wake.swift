@@ -42,7 +42,7 @@ extension EngineCore {
     }
 
     private func wakeNow(_ message: WakeMessage) -> Result<WakeAnswer, StoreError> {
-        statistics.wakes += 1
+        context.statistics.wakes += 1
         return direct { (store) throws(StoreError) in try bindings(for: message, in: store) }
             .map { wake(message, $0, isClaimed: false) }
     }
@@ -55,7 +55,7 @@ extension EngineCore {
         then: @escaping (Result<WakeAnswer, StoreError>) -> Void
     ) {
         guard shared != nil else { return then(wakeNow(message)) }
-        statistics.wakes += 1
+        context.statistics.wakes += 1
         wakesUnderWay[message.id] = .some(nil)
         hold(for: message) { [self] (store) throws(StoreError) in
             try bindings(for: message, in: store)
@@ -67,7 +67,7 @@ extension EngineCore {
                 let end = wakesUnderWay.removeValue(forKey: message.id) ?? nil
                 if deadline?.isPast(at: SystemClock.monotonicMilliseconds()) == true {
                     // The claim is over in a moment: another node may push then.
-                    statistics.wakesExpired += 1
+                    context.statistics.wakesExpired += 1
                     return then(.failure(.unusable("the bindings came too late")))
                 }
                 then(.success(wake(message, bindings, isClaimed: state.isClaimed)))
@@ -93,7 +93,7 @@ extension EngineCore {
         guard !bindings.isEmpty else { return answer }
         answer.bindings = bindings.count
         if message.event == .chat, case .notice(let reason) = MessageBody(contentType: message.contentType) {
-            log(.debug, "no push event=chat \(EngineLog.names(message.aor, message.callID)): \(reason)")
+            context.log(.debug, "no push event=chat \(EngineLog.names(message.aor, message.callID)): \(reason)")
             return answer
         }
         let earlier = calls[message.id]
@@ -108,13 +108,13 @@ extension EngineCore {
             return answer
         }
         guard calls.hasRoom else {
-            statistics.wakesRefused += 1
+            context.statistics.wakesRefused += 1
             answer.bindings = 0
             return answer
         }
         let now = SystemClock.monotonicMilliseconds()
-        let request = makeRequest(message, APNsTokenKind(settings).named(bindings), now)
-        if earlier == nil, message.event == .call { statistics.calls += 1 }
+        let request = makeRequest(message, APNsTokenKind(context.settings).named(bindings), now)
+        if earlier == nil, message.event == .call { context.statistics.calls += 1 }
         if let earlier {
             request.rung = earlier.rung.filter { !earlier.reportedRung.contains($0) }
             earlier.isSuperseded = isAnew
@@ -133,7 +133,7 @@ extension EngineCore {
         take(verbs, of: request, into: &answer)
         guard request.machine.isOfUse else {
             // Its host goes on alone and says nothing more of it; a channel is told at once.
-            _ = request.machine.ended(.failed(callPolicy.unanswered), now: now)
+            _ = request.machine.ended(.failed(context.callPolicy.unanswered), now: now)
             calls.end(request, forgetAt: now)
             return answer
         }
@@ -150,7 +150,7 @@ extension EngineCore {
         guard !message.purr.isEmpty else {
             // A store may have more, from before the setting.
             return try store.bindings(of: message.aor, now: SystemClock.wallSeconds())
-                .suffix(Int(settings.integer(.bindingsPerUser)))
+                .suffix(Int(context.settings.integer(.bindingsPerUser)))
         }
         guard let device = try device(ofPURR: message.purr, in: store), device.aor.isSameBytes(as: message.aor) else {
             return []
@@ -166,7 +166,7 @@ extension EngineCore {
     /// The devices of a request's user, and which of them are awake.
     private func devices(of message: WakeMessage, _ bindings: [Binding], _ wall: Int64, _ now: Int64) -> CallDevices {
         // A mailbox's server reports after each REGISTER, and a push for that would bring the next REGISTER.
-        let window = max(settings.integer(.awakeFor), message.event == .voicemail ? Self.blindWindow : 0)
+        let window = max(context.settings.integer(.awakeFor), message.event == .voicemail ? Self.blindWindow : 0)
         var contacts = message.contacts.map(\.known)
         if !message.purr.isEmpty || message.scope == .others {
             // A request within a dialog is for one device alone.
@@ -203,31 +203,32 @@ extension EngineCore {
         let wall = SystemClock.wallSeconds()
         var devices = devices(of: message, bindings, wall, now)
         for skipped in devices.skipped {
-            log(
+            context.log(
                 .debug,
                 "no push event=\(message.event.name) \(EngineLog.names(message.aor, message.callID)): \(skipped.reason.rawValue)"
             )
         }
-        let isRefused = refusal(of: message.event) != nil
+        let isRefused = context.refusal(of: message.event) != nil
         for index in devices.devices.indices {
             guard let chosen = devices.chosen[index] else { continue }
             devices.devices[index].isProviderHealthy =
                 !isRefused && delivery.isHealthy(for: bindings[chosen.index], chosen.type)
         }
-        var policy = callPolicy.of(message.method, isInDialog: !message.purr.isEmpty)
+        var policy = context.callPolicy.of(message.method, isInDialog: !message.purr.isEmpty)
         policy.joinsOthers = message.scope == .user
         // A channel that waits is a dialplan's, which says nothing of its legs and takes no word for its caller.
         let host = message.handle == 0 ? CallHost.dialplan : message.hostKind
         let isHeard = message.handle != 0 && host.canSay(provisional: policy.wakeProvisional)
         if message.requiresReliableAnswers || !isHeard { policy.wakeProvisional = 0 }
-        let wait = max(0, hold(message) * 1000 - age)
+        let wait = max(0, context.holdSeconds(of: message) * 1000 - age)
         let machine = CallMachine(
             event: message.event,
             isCall: message.event == .call || message.event == .groupChat && message.method != "MESSAGE",
             devices: devices.devices, policy: policy, host: host, endsAt: now + wait)
         let timeToLive =
             message.event == .call
-            ? UInt32(clamping: hold(message)) : settings.timeToLive(of: message.event, message.occasion)
+            ? UInt32(clamping: context.holdSeconds(of: message))
+            : context.settings.timeToLive(of: message.event, message.occasion)
         var content = PushContent(
             event: message.event, occasion: message.occasion, callID: message.callID, fromURI: message.fromURI,
             fromDisplay: message.fromDisplay, toURI: message.toURI, text: Self.text(of: message),
@@ -235,15 +236,15 @@ extension EngineCore {
             endsAt: message.event == .call ? wall.addingReportingOverflow(wait / 1000).partialValue : 0)
         content.hasVideo = message.offersVideo
         (content.fromTag, content.callerKey) = (message.fromTag, message.callerKey)
-        let trace = traces.begin(
+        let trace = context.traces.begin(
             method: message.method.isEmpty ? message.event.name : message.method, aor: message.aor,
             callID: message.callID,
             cseq: message.cseq, from: message.fromURI, now: now - age)
         for index in devices.devices.indices {
             if let binding = devices.chosen[index].map({ bindings[$0.index] }) {
-                traces.name(trace, device: index, binding)
+                context.traces.name(trace, device: index, binding)
             } else {
-                traces.name(trace, device: index, instance: devices.devices[index].instance)
+                context.traces.name(trace, device: index, instance: devices.devices[index].instance)
             }
         }
         return HeldRequest(
@@ -276,11 +277,6 @@ extension EngineCore {
             case .resend, .close, .showEnd, .pushed, .tell: break
             }
         }
-    }
-
-    /// Seconds for which a request is held: its own, or what the setting says now.
-    func hold(_ message: WakeMessage) -> Int64 {
-        message.seconds > 0 ? min(message.seconds, 86_400) : settings.integer(.wakeTimeout)
     }
 
     /// A phone shows text; of anything else it is only told.

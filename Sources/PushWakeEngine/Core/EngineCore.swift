@@ -10,17 +10,13 @@ internal import PushWakeSystem
 /// It runs on the engine's loop and never waits: a push is handed to `Delivery`, and its end comes
 /// back through `recordResult`.
 final class EngineCore {
-    private(set) var settings: Settings
+    let context: EngineContext
     /// In this process; empty where nodes share one. Per user ask with `ask`.
     let store: any BindingStore
     /// The store that nodes share; nil where there is none.
     let shared: (any SharedStore)?
     let delivery: Delivery
-    let log: EngineLog
-    private(set) var policy: RegistrationPolicy
-    var statistics = Statistics()
-    var times = CallTimes()
-    /// What `times` and the number of bindings were in the last hour.
+    /// What the times of calls and the number of bindings were in the last hour.
     var hour = LastHour()
     private var failureLines = FailureLines()
     var clock = ClockWatch(
@@ -42,7 +38,6 @@ final class EngineCore {
     private static let mostLateRegisters = 10_000
     /// Requests for which phones are woken or watched.
     let calls: HeldRequests
-    private(set) var callPolicy: CallPolicy
     /// Monotonic milliseconds of the next look for requests whose host is gone.
     var nextAbandonedLook: Int64 = 0
     /// Requests whose bindings a shared store is being asked for, and how they ended meanwhile.
@@ -53,20 +48,13 @@ final class EngineCore {
     /// Users whose phones may be elsewhere without this node hearing of it, and whether they are looked at soon.
     var usersToCheck: Set<UserKey> = []
     var isLookDue = false
-    /// Monotonic milliseconds at which the engine started.
-    let startedAt = SystemClock.monotonicMilliseconds()
-    /// What happened to the last requests.
-    let traces = TraceRing()
     /// Sends the traces to a HEP server; nil where there is none.
     var capture: TraceCapture?
     /// Which tokens wake their phones.
     var wakeRecords = WakeRecords()
     /// Why the last REGISTER of a user stored nothing.
     var refusals = RecentReasons<String>()
-    /// How busy the engine is.
-    let load: LoadWatch
     let pages: PageQueue
-    private(set) var loadPolicies: LoadPolicies
     /// Tells a second push to one device within `ignore_same`.
     var dedupe: Dedupe
     /// How many pushes requests may cause.
@@ -104,7 +92,7 @@ final class EngineCore {
         settings: Settings, store: any BindingStore, shared: (any SharedStore)? = nil, delivery: Delivery,
         log: EngineLog, mostRequests: Int = 100_000
     ) {
-        self.settings = settings
+        context = EngineContext(settings, delivery: delivery, log: log)
         self.store = store
         self.shared = shared
         self.delivery = delivery
@@ -113,34 +101,21 @@ final class EngineCore {
         putOff = PutOffPushes(capacity: Int(settings.integer(.queueSize)))
         late = RegisterBacklog(most: Self.mostLateRegisters)
         calls = HeldRequests(most: mostRequests)
-        self.log = log
         storeLines = LimitedLines(log)
         lossLines = LimitedLines(log, most: 1)
         claimLines = LimitedLines(log)
         removalAlarms = LimitedLines(log)
-        callPolicy = CallPolicy(settings)
-        load = LoadWatch(delivery: delivery, log: log)
-        pages = PageQueue(loop: delivery.loop)
-        loadPolicies = LoadPolicies(settings)
-        policy = RegistrationPolicy(settings: settings, vapidKey: VAPIDKeyFile.publicKey(settings))
-        delivery.onVAPIDKey = { [weak self] key in
-            guard let self else { return }
-            policy = RegistrationPolicy(settings: self.settings, vapidKey: key)
-        }
+        pages = PageQueue(loop: context.loop)
         delivery.onKeys = { [weak self] in self?.removalGuard.beginAnew($0) }
         shared?.onAnnouncement = { [weak self] in self?.received($0) }
         shared?.onGap = { [weak self] in self?.lookElsewhere() }
     }
 
-    /// Goes on with other settings, those of `SettingsChange`. Requests that are held keep the policy that they began
-    /// with; limits count anew where they changed. Keys and channels are made when `delivery` reloads.
+    /// Goes on with other settings, those of `SettingsChange`; limits count anew where they changed. Keys and channels are
+    /// made when `delivery` reloads.
     func take(_ new: Settings) {
-        let old = settings
-        settings = new
-        log.threshold = LogLevel(name: new.text(.logLevel))
-        callPolicy = CallPolicy(new)
-        loadPolicies = LoadPolicies(new)
-        policy = RegistrationPolicy(settings: new, vapidKey: policy.vapidKey)
+        let old = context.settings
+        context.take(new)
         if old.text(.ignoreSame) != new.text(.ignoreSame) {
             dedupe = Dedupe(window: new.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
         }
@@ -217,21 +192,21 @@ final class EngineCore {
     /// What was taken is of interest to nobody who does not look for it; of what failed a part is shown when it is much.
     private func level(of result: PushResult) -> LogLevel {
         guard result.outcome != .accepted else { return .debug }
-        let (level, leftOut) = failureLines.admit(result.provider, result.outcome, now: delivery.loop.now)
-        if leftOut > 0 { log(.info, FailureLines.summary(result.provider, result.outcome, leftOut)) }
+        let (level, leftOut) = failureLines.admit(result.provider, result.outcome, now: context.loop.now)
+        if leftOut > 0 { context.log(.info, FailureLines.summary(result.provider, result.outcome, leftOut)) }
         return level
     }
 
     /// A binding could not be stored. A full disk refuses those of thousands of phones.
     func storeFailed(_ text: String) {
         // A store that nodes share has said so once.
-        guard shared == nil else { return log(.debug, text) }
+        guard shared == nil else { return context.log(.debug, text) }
         storeLines(.error, text)
     }
 
     /// A peer that does not read has lost a message.
     func messageLost() {
-        statistics.messagesDropped += 1
+        context.statistics.messagesDropped += 1
         lossLines(
             .error,
             "a process of the PBX does not read what the engine sends it; messages are dropped, and requests that wait for them go on when their time is over"
@@ -240,8 +215,8 @@ final class EngineCore {
 
     /// Somebody who connects has to wait: said once, not ten times a second.
     func descriptorsAreShort(_ limit: Int) {
-        guard case .write = descriptorLines.admit(now: delivery.loop.now) else { return }
-        log(
+        guard case .write = descriptorLines.admit(now: context.loop.now) else { return }
+        context.log(
             .error,
             """
             all but a reserve of the \(limit) descriptors are in use: whoever connects now waits; raise LimitNOFILE, or \
@@ -252,14 +227,14 @@ final class EngineCore {
 
     /// Says how many failures had no line, once their storm is over.
     func reportLeftOut(now: Int64) {
-        for line in failureLines.summaries(now: now) { log(.info, line) }
+        for line in failureLines.summaries(now: now) { context.log(.info, line) }
     }
 
     /// Reports the end of a push to the log, the counters and everybody who asked; `detail` is for the log.
     func report(_ result: PushResult, detail: String = "") {
-        statistics.count(result)
-        if result.httpStatus > 0 { times.countAnswer(result.provider, microseconds: result.microseconds) }
-        log(level(of: result), detail.isEmpty ? result.logLine : "\(result.logLine) (\(detail))")
+        context.statistics.count(result)
+        if result.httpStatus > 0 { context.times.countAnswer(result.provider, microseconds: result.microseconds) }
+        context.log(level(of: result), detail.isEmpty ? result.logLine : "\(result.logLine) (\(detail))")
         guard !subscribers.isEmpty else { return }
         writer.begin(.result, id: 0)
         result.encode(into: &writer)
@@ -280,9 +255,9 @@ final class EngineCore {
     func sendDrafts(of peer: EnginePeer, isUrgent: Bool) {
         guard peer.needsSending(isUrgent: isUrgent) else { return }
         if isUrgent {
-            delivery.loop.atEndOfTurn { peer.sendDrafts() }
+            context.loop.atEndOfTurn { peer.sendDrafts() }
         } else {
-            delivery.loop.schedule(after: Self.lull) { peer.sendDrafts() }
+            context.loop.schedule(after: Self.lull) { peer.sendDrafts() }
         }
     }
 

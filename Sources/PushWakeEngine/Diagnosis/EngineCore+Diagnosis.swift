@@ -57,11 +57,11 @@ extension EngineCore {
         facts.isFileGone = storeFile?.isInPlace == false
         facts.clock = delivery.clocks.current
         facts.refusal = refusals.reason(of: aor)
-        (facts.registers, facts.wakes) = (statistics.registers, statistics.wakes)
-        facts.wakesCalls = WakingMethods(settings).contains("INVITE")
+        (facts.registers, facts.wakes) = (context.statistics.registers, context.statistics.wakes)
+        facts.wakesCalls = WakingMethods(context.settings).contains("INVITE")
         // A store that nodes share is not looked through for names.
         if shared == nil, facts.phones.isEmpty { facts.others = (try? others(like: aor, now)) ?? [] }
-        if let id = traces.find(aor, limit: 1).first, let trace = traces.trace(of: id) {
+        if let id = context.traces.find(aor, limit: 1).first, let trace = context.traces.trace(of: id) {
             let ago = max(0, SystemClock.monotonicMilliseconds() - trace.startedAt) / 1000
             facts.lastRequest = DiagnosisFacts.Request(trace: trace, ago: ago)
         }
@@ -75,7 +75,7 @@ extension EngineCore {
             registeredAgo: max(0, now &- binding.registeredAt), expiresIn: binding.expiresAt &- now,
             way: delivery.way(to: binding), payload: payloadChoice(for: binding), assessment: record.assessment,
             lastFailure: wakeRecords.reason(of: binding),
-            lastPushAgo: WakeRecords.ago(record.lastPush, now: delivery.loop.now))
+            lastPushAgo: WakeRecords.ago(record.lastPush, now: context.loop.now))
     }
 
     /// `bob@example.com` for `bob`, `bob` for `bob@example.com`, and both for `sip:bob@example.com`.

@@ -17,15 +17,16 @@ extension EngineCore {
         then: @escaping (Result<(stored: Int, problem: String), StoreError>) -> Void
     ) {
         let now = SystemClock.wallSeconds()
-        let persist = settings.integer(.persist)
+        let persist = context.settings.integer(.persist)
         let lifetime = (persist > 0 ? persist : Self.reportedDays) * 86_400
-        let usable = bindings.filter(policy.supports).map { binding in
+        let usable = bindings.filter(context.policy.supports).map { binding in
             var kept = binding
             (kept.aor, kept.registeredAt, kept.expiresAt, kept.forgetAt) = (aor, now, now, now + lifetime)
             return kept
         }
         guard let first = usable.first else {
-            return then(.success((0, bindings.first.flatMap { policy.objection(to: $0) } ?? "there is no token")))
+            return then(
+                .success((0, bindings.first.flatMap { context.policy.objection(to: $0) } ?? "there is no token")))
         }
         ask(about: aor) { (store) throws(StoreError) in
             _ = try store.register(usable, now: now)
@@ -35,8 +36,8 @@ extension EngineCore {
                 return then(.failure(error))
             }
             for binding in usable { dedupe.release(binding) }
-            statistics.stored += usable.count
-            log(
+            context.statistics.stored += usable.count
+            context.log(
                 .info,
                 "tokens reported aor=\(PrintableText.logValue(aor)) provider=\(first.provider.name) count=\(usable.count)"
             )
@@ -53,7 +54,7 @@ extension EngineCore {
         ask(about: aor) { (store) throws(StoreError) in
             try Self.remove(tokens, of: aor, in: store, reason, now)
         } then: { [self] (result: Result<Int, StoreError>) in
-            if case .success(let removed) = result { statistics.countRemoval(.unregistered, removed) }
+            if case .success(let removed) = result { context.statistics.countRemoval(.unregistered, removed) }
             then(result)
         }
     }

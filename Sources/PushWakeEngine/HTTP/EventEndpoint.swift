@@ -81,7 +81,8 @@ final class EventEndpoint {
 
     private func tell(_ listener: inout Listener) {
         let query = listener.reader.query
-        let changes = query.isEmpty ? core.traces.changes : core.traces.changes(of: query, limit: Self.mostTraces)
+        let changes =
+            query.isEmpty ? core.context.traces.changes : core.context.traces.changes(of: query, limit: Self.mostTraces)
         let event = listener.reader.next(
             changes: changes, hasReadAll: listener.stream.state == .taken, now: loop.now)
         if let event { listener.stream.send(event) }

@@ -38,7 +38,7 @@ final class HTTPInterface {
 
     /// Listens; nobody is let in with files that cannot be used.
     init(_ core: EngineCore, loop: Loop, log: EngineLog) throws(Failure) {
-        let settings = core.settings
+        let settings = core.context.settings
         self.core = core
         self.loop = loop
         self.log = log

@@ -46,7 +46,7 @@ struct HealthReport {
             states[setup.provider] = max(states[setup.provider] ?? .ready, .tokensRefused)
         }
         providers = Provider.allCases.compactMap { provider in states[provider].map { (provider, $0) } }
-        loadLevel = Int(core.load.meter.level.rawValue)
+        loadLevel = Int(core.context.load.meter.level.rawValue)
         held = core.calls.live
     }
 

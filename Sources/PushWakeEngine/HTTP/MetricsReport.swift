@@ -35,16 +35,16 @@ struct MetricsReport {
     private mutating func writeEngine() {
         text.family("pushwake_info", .gauge, "The release of the engine; always 1.")
         text.sample("pushwake_info", 1, [("version", Release.version)])
-        let up = SystemClock.monotonicMilliseconds() - core.startedAt
+        let up = SystemClock.monotonicMilliseconds() - core.context.startedAt
         text.single(
             "pushwake_start_time_seconds", .gauge, SystemClock.wallSeconds() - up / 1000,
             "Seconds since 1970 at which the engine started.")
         text.family("pushwake_cpu_seconds_total", .counter, "CPU that the engine has used.")
         text.sample("pushwake_cpu_seconds_total", millionths: SystemClock.processMicroseconds())
         writeStore()
-        let sample = core.load.meter.sample
+        let sample = core.context.load.meter.sample
         text.single(
-            "pushwake_load_level", .gauge, Int64(core.load.meter.level.rawValue),
+            "pushwake_load_level", .gauge, Int64(core.context.load.meter.level.rawValue),
             "How busy the engine is, from 0; see load_call and the like.")
         text.family("pushwake_load_lag_seconds", .gauge, "How late the loop was when it looked last.")
         text.sample("pushwake_load_lag_seconds", millionths: sample.lag &* 1000)
@@ -72,7 +72,7 @@ struct MetricsReport {
     // MARK: Requests
 
     private mutating func writeRequests() {
-        let statistics = core.statistics
+        let statistics = core.context.statistics
         let counters: [(String, Int, String)] = [
             ("registers", statistics.registers, "REGISTERs that the engine heard of."),
             ("bindings_stored", statistics.stored, "Bindings stored or refreshed."),
@@ -106,7 +106,7 @@ struct MetricsReport {
     private mutating func writeAppVersions() {
         let name = "pushwake_app_wakes_total"
         text.family(name, .counter, "Phones that were pushed for a call, by the release of their app.")
-        for count in core.statistics.appVersions.counts {
+        for count in core.context.statistics.appVersions.counts {
             let version = (name: "app_version", value: count.version)
             text.sample(name, Int64(count.came), [version, ("result", "came")])
             text.sample(name, Int64(count.stayedAway), [version, ("result", "did-not-come")])
@@ -118,14 +118,14 @@ struct MetricsReport {
     /// Those that are set up or have had a push.
     private var providers: [Provider] {
         Provider.allCases.filter { provider in
-            core.statistics.outcomes[provider] != nil || channels.contains { $0.provider == provider }
+            core.context.statistics.outcomes[provider] != nil || channels.contains { $0.provider == provider }
         }
     }
 
     private mutating func writePushes() {
         text.family("pushwake_pushes_total", .counter, "Pushes that have ended, by provider and outcome.")
         for provider in providers {
-            let counts = core.statistics.outcomes[provider]
+            let counts = core.context.statistics.outcomes[provider]
             for outcome in Outcome.allCases {
                 text.sample(
                     "pushwake_pushes_total", Int64(counts?[Int(outcome.rawValue)] ?? 0),
@@ -138,7 +138,9 @@ struct MetricsReport {
         let name = "pushwake_push_refusals_total"
         text.family(name, .counter, "Pushes that a provider has answered and not taken, by its reason.")
         for provider in providers {
-            for (reason, count) in core.statistics.refusals[provider]?.counts.sorted(by: { $0.key < $1.key }) ?? [] {
+            for (reason, count) in core.context.statistics.refusals[provider]?.counts.sorted(by: { $0.key < $1.key })
+                ?? []
+            {
                 text.sample(name, Int64(count), [("provider", provider.name), ("reason", reason)])
             }
         }
@@ -198,7 +200,7 @@ struct MetricsReport {
     // MARK: Times
 
     private mutating func writeTimes() {
-        let times = core.times
+        let times = core.context.times
         text.histograms(
             "pushwake_push_answer_seconds", "From a push to its provider's answer.",
             byProvider(times.providerAnswers, .providerAnswer))

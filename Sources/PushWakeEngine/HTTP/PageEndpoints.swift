@@ -47,7 +47,7 @@ struct PageEndpoints {
     }
 
     private func answer(_ call: HTTPCall, _ content: StatusPage.Content) {
-        let node = core.settings.text(.nodeURI)
+        let node = core.context.settings.text(.nodeURI)
         let page = StatusPage(
             content, clock: clock, release: Release.version,
             host: node.isEmpty ? SystemName.host : "\(SystemName.host), \(node)")
@@ -58,7 +58,7 @@ struct PageEndpoints {
     }
 
     private func pageCalls(_ ids: [TraceID]) -> [PageCall] {
-        ids.compactMap { id in core.traces.trace(of: id).map { PageCall($0, number: id.sequence) } }
+        ids.compactMap { id in core.context.traces.trace(of: id).map { PageCall($0, number: id.sequence) } }
     }
 
     // MARK: Overview
@@ -67,7 +67,7 @@ struct PageEndpoints {
         let name = Self.query(of: call.request)
         guard name.isEmpty else { return showFindings(call, name) }
         var overview = PageOverview(core, certificateEnd: certificateEnd()).overview
-        overview.calls = pageCalls(core.traces.newest(Self.mostNew))
+        overview.calls = pageCalls(core.context.traces.newest(Self.mostNew))
         answer(call, .overview(overview))
     }
 
@@ -78,21 +78,21 @@ struct PageEndpoints {
     private func calls(_ filter: CallFilter) -> CallList {
         let now = SystemClock.monotonicMilliseconds()
         var (found, last): ([PageCall], UInt64?) = ([], nil)
-        for id in core.traces.newest(Self.mostLooked, before: filter.before) {
-            guard let trace = core.traces.trace(of: id) else { continue }
+        for id in core.context.traces.newest(Self.mostLooked, before: filter.before) {
+            guard let trace = core.context.traces.trace(of: id) else { continue }
             if filter.isOlder(trace, now: now) { return CallList(filter, found, next: nil) }
             last = id.sequence
             guard filter.admits(trace, now: now) else { continue }
             found.append(PageCall(trace, number: id.sequence))
             if found.count == Self.mostEntries { break }
         }
-        let next = last.flatMap { core.traces.newest(1, before: $0).isEmpty ? nil : $0 }
+        let next = last.flatMap { core.context.traces.newest(1, before: $0).isEmpty ? nil : $0 }
         return CallList(filter, found, next: next)
     }
 
     private func showPicture(_ call: HTTPCall) {
         guard let number = call.request.query["number"].flatMap({ UInt64($0) }),
-            let trace = core.traces.trace(of: core.traces.id(number))
+            let trace = core.context.traces.trace(of: core.context.traces.id(number))
         else { return call.answer(.problem(404, "this call is forgotten")) }
         let picture = SequencePicture(trace).document("\(trace.method) to \(trace.aor)")
         call.answer(
@@ -126,7 +126,7 @@ struct PageEndpoints {
     private func showFindings(_ call: HTTPCall, _ name: String) {
         core.facts(of: name) { facts in
             var findings = Findings(name)
-            findings.calls = pageCalls(core.traces.find(name, limit: Self.mostTraces))
+            findings.calls = pageCalls(core.context.traces.find(name, limit: Self.mostTraces))
             let isBound = !facts.phones.isEmpty || !facts.removed.isEmpty
             guard isBound || !facts.others.isEmpty || !findings.calls.isEmpty else {
                 return showSimilar(call, findings)
@@ -162,10 +162,10 @@ struct PageEndpoints {
     /// Nobody has this name: a Call-ID without its host, or a part of a user.
     private func showSimilar(_ call: HTTPCall, _ nothing: Findings) {
         let start = "\(nothing.name)@"
-        let known = core.traces.newest(TraceRing.capacity)
+        let known = core.context.traces.newest(TraceRing.capacity)
         var findings = nothing
         findings.calls = pageCalls(
-            Array(known.lazy.filter { core.traces.callID(of: $0).hasPrefix(start) }.prefix(Self.mostTraces)))
+            Array(known.lazy.filter { core.context.traces.callID(of: $0).hasPrefix(start) }.prefix(Self.mostTraces)))
         guard findings.calls.isEmpty else { return answer(call, .findings(findings)) }
         var filter = PhoneFilter()
         filter.user = nothing.name

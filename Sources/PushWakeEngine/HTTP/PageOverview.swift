@@ -18,15 +18,15 @@ struct PageOverview {
         var overview = Overview()
         overview.held = core.calls.live
         overview.bindings = core.storeState.bindings
-        overview.loadLevel = Int(core.load.meter.level.rawValue)
-        overview.hour = core.hour.report(core.times)
+        overview.loadLevel = Int(core.context.load.meter.level.rawValue)
+        overview.hour = core.hour.report(core.context.times)
         let services = HealthReport(core).providers.map { ($0.provider, $0.state, channels(of: $0.provider)) }
         overview.services = services.map { provider, state, channels in
             Overview.PushService(
                 name: provider.name, state: state.rawValue, reason: Self.reason(channels, state),
                 connections: channels.reduce(0) { $0 + $1.queue.connections },
                 waiting: channels.reduce(0) { $0 + $1.queue.count + $1.queue.pausing },
-                median: core.hour.answers(of: provider, core.times)?.quantile(50).map { ($0 + 500) / 1000 })
+                median: core.hour.answers(of: provider, core.context.times)?.quantile(50).map { ($0 + 500) / 1000 })
         }
         overview.concerns = storeConcerns + services.compactMap(concern) + guardConcerns + clockConcerns
         overview.concerns += certificateConcerns + bindingConcerns(overview.bindings) + phoneConcerns

@@ -95,7 +95,7 @@ struct PushEndpoints {
             try fields.refuseUnknown(but: Self.wakeFields)
             let aor = try fields.required("aor")
             let event = try event(fields, fallback: .call)
-            let usual = min(core.settings.integer(.wakeTimeout), Self.longestWait)
+            let usual = min(core.context.settings.integer(.wakeTimeout), Self.longestWait)
             let seconds = try fields.number("timeout", 1...Self.longestWait) ?? usual
             let callID = fields["call_id"] ?? "\(core.delivery.randomWord())@pushwake"
             let wait = waits.begin(core, call)

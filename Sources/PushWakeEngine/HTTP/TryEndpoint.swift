@@ -58,12 +58,13 @@ final class TryEndpoint: LoopSource {
             return call.answer(Self.later("there were \(Self.mostInMinute) trials within a minute", seconds: 60))
         }
         let arguments = [
-            "try", "--socket", core.settings.text(.engineSocket), "--proxy", place, "--within", Self.within, "--", user,
+            "try", "--socket", core.context.settings.text(.engineSocket), "--proxy", place, "--within", Self.within,
+            "--", user,
         ]
         let child: ChildProcess
         do throws(ChildProcess.Failure) {
             child = try ChildProcess.start(
-                core.settings.text(.enginePath), arguments: arguments, takesOutput: true)
+                core.context.settings.text(.enginePath), arguments: arguments, takesOutput: true)
         } catch {
             return call.answer(.problem(503, error.message))
         }
@@ -82,7 +83,7 @@ final class TryEndpoint: LoopSource {
 
     /// Where the PBX is: what other nodes call it, or this machine.
     private var place: String {
-        let uri = core.settings.text(.nodeURI)
+        let uri = core.context.settings.text(.nodeURI)
         guard let colon = uri.firstIndex(of: ":") else { return "127.0.0.1" }
         return String(uri[uri.index(after: colon)...].prefix { $0 != ";" })
     }

@@ -14,12 +14,12 @@ extension EngineCore {
     /// Another node tells of a REGISTER.
     func received(_ announcement: [UInt8]) {
         guard let notice = RegistrationNotice(announcement) else {
-            return log(
+            return context.log(
                 .warning,
                 "another node sends announcements that this release cannot read; install one release on all nodes")
         }
         guard !calls.requests(for: notice.aor).isEmpty else { return }
-        statistics.registeredElsewhere += 1
+        context.statistics.registeredElsewhere += 1
         for contact in notice.contacts {
             if contact.isRemoval {
                 dispatch(unregistered(uri: contact.uri, aor: notice.aor, domain: notice.domain))
@@ -46,7 +46,7 @@ extension EngineCore {
         if let aor { usersToCheck.insert(UserKey(aor)) }
         guard !isLookDue else { return }
         isLookDue = true
-        delivery.loop.schedule(after: Self.lookPause) { [weak self] in
+        context.loop.schedule(after: Self.lookPause) { [weak self] in
             guard let self else { return }
             isLookDue = false
             let users = usersToCheck
@@ -109,7 +109,7 @@ extension EngineCore {
         _ bindings: [Binding], _ request: HeldRequest, within milliseconds: Int64
     ) -> [RegistrationNotice.Contact] {
         let now = SystemClock.wallSeconds()
-        let here = NodeRoute(nodeURI: settings.text(.nodeURI))
+        let here = NodeRoute(nodeURI: context.settings.text(.nodeURI))
         let window = 0...(milliseconds / 1000 + Self.freshWindow)
         return bindings.compactMap { binding in
             guard !binding.route.isEmpty, binding.expiresAt > now, window.contains(now &- binding.registeredAt),
@@ -142,7 +142,7 @@ extension EngineCore {
             registeredAt: contact.registeredAt ?? SystemClock.wallSeconds())
         let node = NodeRoute.node(of: contact.route)
         // Behind a proxy of its own the phone is reached without its node.
-        traces.note(
+        context.traces.note(
             request.trace, .announced(node: node.isEmpty ? "another node" : node),
             now: SystemClock.monotonicMilliseconds())
     }
@@ -160,7 +160,7 @@ extension EngineCore {
         guard let shared else {
             return fail(message, peer, "this engine shares its store with nobody; set store to a server's address")
         }
-        let own = NodeName.of(settings)
+        let own = NodeName.of(context.settings)
         shared.nodes { [weak self] result in
             guard let self else { return }
             switch result {
@@ -187,7 +187,7 @@ extension EngineCore {
     /// What other nodes are told of a REGISTER at this one; nil when nobody shares the store.
     func notice(of registration: Registration, _ host: RegisteringHost) -> [UInt8]? {
         guard shared != nil else { return nil }
-        let route = NodeRoute(nodeURI: settings.text(.nodeURI))
+        let route = NodeRoute(nodeURI: context.settings.text(.nodeURI))
         let contacts = registration.contacts.map { contact in
             let isRemoval = registration.isRemoval(contact)
             let saved = isRemoval ? nil : host.contact(contact, of: registration)

@@ -34,7 +34,8 @@ extension EngineCore {
         guard let shared else { return then(direct(work), HoldState()) }
         // Longer than the request is held: phones may come late.
         shared.hold(
-            for: message.aor, claim: message.key.claim, seconds: hold(message) + Self.retention / 1000,
+            for: message.aor, claim: message.key.claim,
+            seconds: context.holdSeconds(of: message) + Self.retention / 1000,
             now: SystemClock.wallSeconds(), work
         ) { [weak self] result, state in
             then(result, state)
@@ -84,7 +85,7 @@ extension EngineCore {
         // Rows that cannot be read are left out and named: this is of the file, and no write that works would mend it.
         guard storeDamage == nil else { return }
         storeDamage = failure
-        log(.error, "\(failure)")
+        context.log(.error, "\(failure)")
     }
 
     /// Asks a store that has failed whether it takes changes again: nobody else may ask it any more.
@@ -96,7 +97,7 @@ extension EngineCore {
             // There may be room for a page, and none for a binding.
             guard storeNextLate() == nil else { return }
             storeFault = nil
-            log(.notice, "the store can be written again")
+            context.log(.notice, "the store can be written again")
             storeAllLate()
         } catch {
             note(error)

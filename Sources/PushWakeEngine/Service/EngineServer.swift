@@ -110,7 +110,7 @@ public final class EngineServer {
         core.openCapture()
         everySecond()
         housekeeping()
-        core.load.start()
+        core.context.load.start()
         core.watchHour()
         watchRefreshes(settings)
         core.onReload = { [weak self] in self?.reload() ?? [] }
@@ -179,7 +179,7 @@ public final class EngineServer {
             return
         }
         self.signals = signals
-        log(.info, "engine \(Release.version) listens on \(core.settings.text(.engineSocket))")
+        log(.info, "engine \(Release.version) listens on \(core.context.settings.text(.engineSocket))")
         loop.updateTime()
         heartbeat?.start()
         loop.run()
@@ -224,7 +224,7 @@ public final class EngineServer {
 
     /// Reads the settings file again if there is one, then keys and templates.
     private func reload() -> [ReloadNote] {
-        let outcome = settingsReload.read(core.settings)
+        let outcome = settingsReload.read(core.context.settings)
         var notes = outcome.notes
         if let settings = outcome.settings {
             core.take(settings)
@@ -232,8 +232,9 @@ public final class EngineServer {
             core.openCapture()
         }
         if !outcome.isBroken {
-            let pasted = PastedSecrets(core.settings)
-            let problems = core.delivery.reload() + (http?.reload(core.settings) ?? []).map { pasted.hide(in: $0) }
+            let pasted = PastedSecrets(core.context.settings)
+            let problems =
+                core.delivery.reload() + (http?.reload(core.context.settings) ?? []).map { pasted.hide(in: $0) }
             notes.removeAll { problems.contains($0.text) }
             notes += problems.map { ReloadNote.problem($0) }
         }

@@ -37,7 +37,7 @@ final class GroupWriter {
             hasFailed = false
         } catch {
             if !hasFailed {
-                core.log(.error, "registrations wait in the journal until the store can be written: \(error)")
+                core.context.log(.error, "registrations wait in the journal until the store can be written: \(error)")
             }
             hasFailed = true
             core.note(error)

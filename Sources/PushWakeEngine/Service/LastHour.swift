@@ -70,7 +70,7 @@ struct LastHour {
 extension EngineCore {
     /// Begins, and goes on as long as the engine lives.
     func watchHour() {
-        hour.mark(times, bindings: storeState.bindings)
-        delivery.loop.schedule(after: LastHour.part) { [weak self] in self?.watchHour() }
+        hour.mark(context.times, bindings: storeState.bindings)
+        context.loop.schedule(after: LastHour.part) { [weak self] in self?.watchHour() }
     }
 }

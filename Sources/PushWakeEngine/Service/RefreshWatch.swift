@@ -61,7 +61,7 @@ final class RefreshWatch {
     /// Pushes what is due at `now`; true when there may be more. Under load nothing goes, and nothing is lost.
     func look(now: Int64) -> Bool {
         learnEnds()
-        guard knowsEnds, core.refusal(of: .refresh) == nil else { return false }
+        guard knowsEnds, core.context.refusal(of: .refresh) == nil else { return false }
         var isMoreDue = false
         for index in walks.indices where advance(&walks[index], now: now) { isMoreDue = true }
         return isMoreDue
@@ -77,7 +77,7 @@ final class RefreshWatch {
 
     private func fail(_ error: StoreError) {
         // The next look finds them.
-        if !hasFailed { core.log(.error, "phones cannot be asked to register for now: \(error)") }
+        if !hasFailed { core.context.log(.error, "phones cannot be asked to register for now: \(error)") }
         hasFailed = true
     }
 
@@ -106,7 +106,7 @@ final class RefreshWatch {
         // A shorter registration would be pushed for as soon as it is made.
         let (life, isEndless) = binding.expiresAt.subtractingReportingOverflow(binding.registeredAt)
         guard isEndless || life >= 2 * lead, core.delivery.canPush(binding) else { return }
-        let kind = APNsTokenKind(core.settings)
+        let kind = APNsTokenKind(core.context.settings)
         let binding = kind.named(binding)
         let bindings = kind.named(try core.store.bindings(of: binding.aor, now: now))
         let plan = Plan(.refresh, bindings, isAwake: bindings.map { _ in false })
@@ -115,7 +115,7 @@ final class RefreshWatch {
         let content = PushContent(
             event: .refresh, callID: "\(core.delivery.randomWord())@pushwake", toURI: binding.aor,
             timeToLive: UInt32(clamping: left), sentAt: now)
-        core.statistics.pushed += 1
+        core.context.statistics.pushed += 1
         core.delivery.push(
             Push(binding, content), type: chosen.type, deadline: core.delivery.loop.now + left * 1000
         ) { [weak core] job, verdict, status in

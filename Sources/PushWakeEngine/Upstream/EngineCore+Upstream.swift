@@ -10,7 +10,7 @@ extension EngineCore {
     /// A phone registers: what its host has to do comes back, now or later.
     func upstreamRegister(_ message: MessageReader, _ peer: EnginePeer) {
         guard let upstream else { return fail(message, peer, "this engine keeps no upstream registrations") }
-        let request = UpstreamMessage(message, others: policy.others)
+        let request = UpstreamMessage(message, others: context.policy.others)
         let registration = request.registration
         let target: UpstreamTarget
         do throws(UpstreamTarget.Rejection) {
@@ -23,7 +23,7 @@ extension EngineCore {
                 writer.put(.handle, Int64(bitPattern: request.handle.number))
                 switch error {
                 case .forbidden(let text):
-                    log(
+                    context.log(
                         .warning,
                         "no upstream registration \(EngineLog.names(request.to, registration.callID)): \(text)")
                     writer.put(.status, 403)
@@ -34,7 +34,7 @@ extension EngineCore {
                 }
             }
         }
-        let contact = settings.text(.upperContact)
+        let contact = context.settings.text(.upperContact)
         let wanted = UpstreamRequest(
             target: target, local: contact.isEmpty ? request.local : contact, username: request.username)
         guard let account = upstream.account(wanted) else {
@@ -55,7 +55,7 @@ extension EngineCore {
         if phone.isQuery { phone.expires = max(phone.expires, 1) }
         phone.authorization = request.authorization
         phone.credential = registration.upstream.credential
-        let unbinds = registration.unbinds || settings.text(.unregisterPolicy) == "remove"
+        let unbinds = registration.unbinds || context.settings.text(.unregisterPolicy) == "remove"
         phone.leavesBinding = stored.contains { binding in
             guard unbinds else { return true }
             if phone.isForAll { return false }

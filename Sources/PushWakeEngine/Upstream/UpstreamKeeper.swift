@@ -72,7 +72,7 @@ final class UpstreamKeeper {
         do throws(StoreError) {
             for row in try file?.rows() ?? [] { restore(row) }
         } catch {
-            core.log(.error, "upstream registrations could not be read: \(error)")
+            core.context.log(.error, "upstream registrations could not be read: \(error)")
         }
         arm()
     }
@@ -87,7 +87,7 @@ final class UpstreamKeeper {
         }
         let isReadable = !row.secret.isEmpty && box?.open(row.secret, for: account.name) != nil
         if !row.secret.isEmpty && !isReadable {
-            core.log(
+            core.context.log(
                 .warning,
                 "the credential of \(account.name) cannot be read with secret_key_file; its phone must register")
         }
@@ -149,7 +149,7 @@ final class UpstreamKeeper {
     func answered(_ id: UInt64, _ answer: UpstreamAnswer) -> [UpstreamOrder] {
         guard answer.status >= 200, let (account, attempt) = sending.removeValue(forKey: id) else { return [] }
         if answer.status == 420, !path.isEmpty {
-            core.log(
+            core.context.log(
                 .warning, "the SIP server of \(account.name) does not support Path (420); leave upper_path_header empty"
             )
         }
@@ -191,7 +191,7 @@ final class UpstreamKeeper {
             case .dropCredential:
                 refused += 1
                 account.secret = []
-                core.log(
+                core.context.log(
                     .warning,
                     "the SIP server refuses \(account.name); its phone is woken to register before the registration ends"
                 )
@@ -262,7 +262,7 @@ final class UpstreamKeeper {
     private func adopt(_ secret: Secret, _ account: KeptAccount) {
         guard let box else {
             if !hasSaidNoKey {
-                core.log(
+                core.context.log(
                     .warning,
                     "X-PIID is not kept: set secret_key_file; until then phones are woken to register by themselves")
             }
@@ -272,7 +272,7 @@ final class UpstreamKeeper {
         do throws(TLSError) {
             account.secret = try box.seal(secret, for: account.name)
         } catch {
-            core.log(.error, "X-PIID of \(account.name) could not be encrypted: \(error.message)")
+            core.context.log(.error, "X-PIID of \(account.name) could not be encrypted: \(error.message)")
             account.machine.loseCredential(now: now)
         }
     }
@@ -323,13 +323,13 @@ final class UpstreamKeeper {
     }
 
     private func wake(_ account: KeptAccount) {
-        let bindings = APNsTokenKind(core.settings).named(bindings(account))
+        let bindings = APNsTokenKind(core.context.settings).named(bindings(account))
         let plan = Plan(.refresh, bindings, isAwake: bindings.map { _ in false })
         for chosen in plan.pushes where core.delivery.canPush(bindings[chosen.index]) {
             let content = PushContent(
                 event: .refresh, callID: "\(core.delivery.randomWord())@pushwake", toURI: account.target.localURI,
                 timeToLive: UInt32(Self.pushLife), sentAt: wall)
-            core.statistics.pushed += 1
+            core.context.statistics.pushed += 1
             core.delivery.push(
                 Push(bindings[chosen.index], content), type: chosen.type,
                 deadline: core.delivery.loop.now + Self.pushLife * 1000
@@ -340,12 +340,12 @@ final class UpstreamKeeper {
     }
 
     private func lapsed(_ account: KeptAccount, _ why: String, _ removes: Bool) {
-        core.log(.warning, "\(why): \(account.name)\(removes ? "; its push bindings are removed" : "")")
+        core.context.log(.warning, "\(why): \(account.name)\(removes ? "; its push bindings are removed" : "")")
         guard removes, !account.aor.isEmpty else { return }
         do throws(StoreError) {
             _ = try core.store.remove(.all, of: account.aor, reason: why, now: wall)
         } catch {
-            core.log(.error, "bindings of \(account.aor) could not be removed: \(error)")
+            core.context.log(.error, "bindings of \(account.aor) could not be removed: \(error)")
         }
     }
 
@@ -360,7 +360,7 @@ final class UpstreamKeeper {
         defer { beganAt = began }
         guard let before = beganAt, began - before > Self.leastJump else { return }
         let milliseconds = min(began - before, 1 << 30) * 1000
-        core.log(
+        core.context.log(
             .notice,
             "the clock is \(began - before) s ahead of what was counted: the host slept, or its clock was put forward; "
                 + "upstream registrations are renewed early")
@@ -445,9 +445,9 @@ final class UpstreamKeeper {
     }
 
     private func warnUnkept() {
-        guard !hasSaidUnkept, core.settings.upstreamPath != nil else { return }
+        guard !hasSaidUnkept, core.context.settings.upstreamPath != nil else { return }
         hasSaidUnkept = true
-        core.log(
+        core.context.log(
             .warning,
             "upstream registrations end with this engine; to keep them over a restart, name their SIP servers in upper_servers"
         )
@@ -471,10 +471,12 @@ final class UpstreamKeeper {
             try file.write(rows, removing: removed.filter { accounts[$0] == nil })
             unsaved = []
             removed = []
-            if isUnwritten { core.log(.notice, "upstream registrations are written again") }
+            if isUnwritten { core.context.log(.notice, "upstream registrations are written again") }
             isUnwritten = false
         } catch {
-            if !isUnwritten { core.log(.error, "upstream registrations wait until they can be written: \(error)") }
+            if !isUnwritten {
+                core.context.log(.error, "upstream registrations wait until they can be written: \(error)")
+            }
             isUnwritten = true
             saveSoon(after: Self.retryPause)
         }

@@ -199,7 +199,7 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         try bench.register(fcm)
         let answers = try (0..<1200).map { try bench.core.wake(call($0)) }
         #expect(answers.count { $0.bindings > 0 } == 1000)
-        #expect(bench.core.statistics.wakesRefused == 200)
+        #expect(bench.core.context.statistics.wakesRefused == 200)
         bench.core.endCall(aor: "bob", callID: "call-0", .cancelled)
         #expect(try bench.core.wake(call(2000)).bindings == 1)
     }
@@ -290,7 +290,7 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         // There is no key, so nobody may rely on the push: the contact is rung.
         #expect(first.verdicts == [0])
         #expect(EngineClient.number(.pushed, in: try wake()) == 1)
-        #expect(bench.core.statistics.pushed == 1)
+        #expect(bench.core.context.statistics.pushed == 1)
     }
 
     /// Two calls within the window; then the window passes.
@@ -305,12 +305,12 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
             }
             #expect(EngineClient.number(.pushed, in: reply) == 1)
         }
-        #expect(bench.core.statistics.pushed == 1)
-        #expect(bench.core.statistics.suppressed == 1)
+        #expect(bench.core.context.statistics.pushed == 1)
+        #expect(bench.core.context.statistics.suppressed == 1)
         try meanwhile(bench)
         let end = SystemClock.monotonicMilliseconds() + 500
         while SystemClock.monotonicMilliseconds() < end { bench.loop.turn(waitingUpTo: 10) }
-        return bench.core.statistics
+        return bench.core.context.statistics
     }
 
     @Test(arguments: [
@@ -399,7 +399,7 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         }
         #expect(EngineClient.number(.bindings, in: reply) == 1)
         #expect(EngineClient.number(.pushed, in: reply) == pushes)
-        #expect(bench.core.statistics.pushed == Int(pushes))
+        #expect(bench.core.context.statistics.pushed == Int(pushes))
     }
 
     @Test func `counts a phone as awake when one of its flows is open`() throws {

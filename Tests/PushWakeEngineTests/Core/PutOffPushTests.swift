@@ -51,7 +51,7 @@ private final class LimitBench {
         return gone
     }
 
-    var pushed: Int { bench.core.statistics.pushed }
+    var pushed: Int { bench.core.context.statistics.pushed }
 }
 
 extension HeldRequest {

@@ -72,7 +72,7 @@ private final class RemovalBench {
                 "fcm com.example.droid: the tokens of 10 of the last 20 users are called bad (UNREGISTERED); none is removed, and 9 that were are restored"
             ))
         #expect(said[0].hasSuffix("check whether fcm_key is of the project that the app was built with"))
-        #expect(users.bench.core.statistics.restored == 9)
+        #expect(users.bench.core.context.statistics.restored == 9)
         #expect(HealthReport(users.bench.core).providers.map(\.state) == [.tokensRefused])
         users.end(20, good, status: 200)
         #expect(HealthReport(users.bench.core).providers.map(\.state) != [.tokensRefused])
@@ -126,7 +126,7 @@ private final class RemovalBench {
             since: "3h", reason: RestoreConditions.usualReason, isDry: false, further: [("aor", "user110")])
         #expect(try restore(users, usual.lines) == ["user110"])
         #expect(try restore(users, usual.lines) == [])
-        #expect(users.bench.core.statistics.restored == 34)
+        #expect(users.bench.core.context.statistics.restored == 34)
     }
 
     @Test(arguments: [

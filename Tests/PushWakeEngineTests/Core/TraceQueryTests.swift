@@ -11,7 +11,7 @@ import Testing
 
 extension CoreBench {
     fileprivate func call(_ callID: String, to aor: String = "bob") -> TraceID {
-        core.traces.begin(
+        core.context.traces.begin(
             method: "INVITE", aor: aor, callID: callID, cseq: 1, from: "sip:alice@example.com",
             now: SystemClock.monotonicMilliseconds())
     }
@@ -32,20 +32,20 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
             Binding(provider: .apns, app: "com.example.phone", token: "740f4707bebcf74f9b7c25d4", dialect: .rfc8599),
             Binding(provider: .fcm, app: "my-project", token: "dQw4w9WgXcQ:APA91bHun4MP", dialect: .rfc8599),
         ]
-        for (place, binding) in phones.enumerated() { core.traces.name(id, device: place, binding) }
+        for (place, binding) in phones.enumerated() { core.context.traces.name(id, device: place, binding) }
         var machine = CallMachine(
             event: .call, isCall: true,
             devices: [
                 CallDevice(tokens: [phones[0].token], canBePushed: true),
                 CallDevice(tokens: [phones[1].token], contacts: [home], isAwake: true, canBePushed: true),
             ], policy: CallPolicy(), endsAt: start + 40_000)
-        func note(_ verbs: [CallVerb], _ at: Int64) { core.traces.note(id, verbs, now: start + at) }
+        func note(_ verbs: [CallVerb], _ at: Int64) { core.context.traces.note(id, verbs, now: start + at) }
         func accept(_ device: Int, _ event: PushEvent, after milliseconds: Int64, at: Int64) {
             let result = PushResult(
                 id: 1, event: event, outcome: .accepted, httpStatus: 200, isBindingRemoved: false,
                 microseconds: milliseconds * 1000, aor: "bob", callID: "", provider: phones[device].provider, app: "",
                 token: "", reason: "")
-            core.traces.answered(id, device: device, result, now: start + at)
+            core.context.traces.answered(id, device: device, result, now: start + at)
             note(machine.pushEnded(device: device, isAccepted: true, now: start + at), at)
         }
         note(machine.start(now: start), 0)
@@ -85,7 +85,7 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
     @Test func `says why a phone did not ring`() throws {
         let bench = try CoreBench()
         let start = SystemClock.monotonicMilliseconds() - 42_500
-        let id = bench.core.traces.begin(
+        let id = bench.core.context.traces.begin(
             method: "INVITE", aor: "bob", callID: "3848276298220188511@192.0.2.44", cseq: 1,
             from: "sip:alice@example.com", now: start)
         tell(bench.core, id, at: start)
@@ -106,7 +106,7 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
         let bench = try CoreBench()
         for call in ["one", "two"] {
             let id = bench.call(call)
-            bench.core.traces.note(id, .asleep(device: 0), now: SystemClock.monotonicMilliseconds())
+            bench.core.context.traces.note(id, .asleep(device: 0), now: SystemClock.monotonicMilliseconds())
         }
         let document = try JSONParser.parse(Array(TraceReport(try bench.rows(.trace, "bob").rows).json.utf8))
         let requests = try #require(document.array)
@@ -120,7 +120,8 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
         let bench = try CoreBench()
         #expect(try bench.rows(.trace, "").rows.isEmpty)
         for index in 0..<25 {
-            bench.core.traces.note(bench.call("call\(index)"), .copied, now: SystemClock.monotonicMilliseconds())
+            bench.core.context.traces.note(
+                bench.call("call\(index)"), .copied, now: SystemClock.monotonicMilliseconds())
         }
         let rows = try bench.rows(.trace, "").rows
         #expect(rows.compactMap { $0.text("call_id") } == (5..<25).reversed().map { "call\($0)" })
@@ -135,7 +136,7 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
             let id = bench.call("call\(index)")
             for line in 0..<64 {
                 let contact = "sip:bob@198.51.100.23:\(line);\(String(repeating: "x", count: 200))"
-                bench.core.traces.note(id, .rung(device: line, leg: line, contact: contact), now: now)
+                bench.core.context.traces.note(id, .rung(device: line, leg: line, contact: contact), now: now)
             }
         }
         let (rows, pages) = try bench.rows(.trace, "bob")
@@ -149,11 +150,13 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
         let now = SystemClock.monotonicMilliseconds()
         let rest = String(repeating: "\u{FFFD}", count: 300)
         for index in 0..<3 {
-            let id = bench.core.traces.begin(
+            let id = bench.core.context.traces.begin(
                 method: rest, aor: "bob\(rest)", callID: "\(index)\(rest)", cseq: 1, from: rest, now: now)
             for line in 0..<100 {
-                bench.core.traces.name(id, device: line, provider: .webhook, app: rest, token: rest, instance: rest)
-                bench.core.traces.note(id, .rung(device: line % 8, leg: line, contact: "\(line % 16)\(rest)"), now: now)
+                bench.core.context.traces.name(
+                    id, device: line, provider: .webhook, app: rest, token: rest, instance: rest)
+                bench.core.context.traces.note(
+                    id, .rung(device: line % 8, leg: line, contact: "\(line % 16)\(rest)"), now: now)
             }
         }
         let rows = try bench.rows(.trace, "bob\(rest)").rows

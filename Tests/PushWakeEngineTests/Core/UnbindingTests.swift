@@ -126,8 +126,8 @@ import Testing
         #expect(tokens(bench, of: "alice") == (isMoved ? [] : ["t"]))
         #expect(bench.currentTokens() == ["t"])
         #expect(bench.store.removed(of: "alice").map(\.reason) == (isMoved ? ["moved to bob"] : []))
-        #expect(bench.core.statistics.removals[.moved, default: 0] == (isMoved ? 1 : 0))
-        #expect(bench.core.statistics.claimed == (isMoved ? 0 : 1))
+        #expect(bench.core.context.statistics.removals[.moved, default: 0] == (isMoved ? 1 : 0))
+        #expect(bench.core.context.statistics.claimed == (isMoved ? 0 : 1))
     }
 
     @Test func `is claimed once, and not by another token of the same text`() throws {
@@ -135,10 +135,10 @@ import Testing
         put("alice", age: 700, expires: 3600, in: bench.store)
         for cseq in 1...3 { try bench.register(Self.contact, cseq: Int64(cseq)) }
         bench.core.lookForClaims()
-        #expect(bench.core.statistics.claimed == 1)
+        #expect(bench.core.context.statistics.claimed == 1)
         try bench.register(Self.contact.replacing("project", with: "other"), callID: "carol", aor: "carol")
         bench.core.lookForClaims()
-        #expect(bench.core.statistics.claimed == 1)
+        #expect(bench.core.context.statistics.claimed == 1)
     }
 
     @Test func `is claimed by the later of two users who come within a moment`() throws {
@@ -147,7 +147,7 @@ import Testing
             try bench.register(Self.contact, callID: user, cseq: Int64(number + 1), aor: user)
         }
         bench.core.lookForClaims()
-        #expect(bench.core.statistics.claimed == 1)
+        #expect(bench.core.context.statistics.claimed == 1)
     }
 
     /// A push for one account wakes the app, which may refresh that account alone.

@@ -361,28 +361,28 @@ import Testing
         defer { bench.fixture.end() }
         let core = EngineCore(
             settings: bench.fixture.settings, store: MemoryStore(), delivery: bench.delivery, log: bench.log)
-        core.load.start()
+        core.context.load.start()
         bench.push(.call, "first")
         #expect(bench.run { bench.delivery.queues.inFlight == 1 })
         for number in 0..<90 { bench.push(.call, "call\(number)", seconds: 8) }
-        #expect(bench.run { core.load.meter.level == .extreme })
-        #expect(core.load.meter.sample.queueFill == 90)
-        #expect(core.refusal(of: .call) == nil)
-        #expect(core.refusal(of: .chat) == Verdict(.overloaded, reason: "LoadLevel 4"))
+        #expect(bench.run { core.context.load.meter.level == .extreme })
+        #expect(core.context.load.meter.sample.queueFill == 90)
+        #expect(core.context.refusal(of: .call) == nil)
+        #expect(core.context.refusal(of: .chat) == Verdict(.overloaded, reason: "LoadLevel 4"))
         var end: PushResult?
         let binding = Binding(
             aor: "bob", provider: .apns, app: "com.example.phone", token: "chat", dialect: .rfc8599)
         bench.delivery.push(
             Push(binding, PushContent(event: .chat, callID: "c")), type: .alert, deadline: bench.loop.now + 5000,
-            refusal: core.refusal(of: .chat)
+            refusal: core.context.refusal(of: .chat)
         ) { job, verdict, status in end = core.recordResult(job, verdict, status) }
         #expect(end == nil)
         bench.loop.turn(waitingUpTo: 0)
         #expect(end?.outcome == .overloaded)
-        #expect(core.statistics.rows().contains { $0.name == "apns_overloaded" && $0.value == 1 })
+        #expect(core.context.statistics.rows().contains { $0.name == "apns_overloaded" && $0.value == 1 })
         #expect(bench.run { bench.ends.count == 90 })
-        #expect(bench.run { core.load.meter.level < .extreme })
-        #expect(core.refusal(of: .chat) == nil)
+        #expect(bench.run { core.context.load.meter.level < .extreme })
+        #expect(core.context.refusal(of: .chat) == nil)
         #expect(try bench.arrivals() == ["first"])
     }
 
@@ -402,8 +402,8 @@ import Testing
         core.send(PushContent(event: .chat, callID: "1"), to: "bob") { _ in }
         core.send(PushContent(event: .call, callID: "2"), to: "bob") { _ in }
         #expect(bench.run { bench.delivery.queued == 0 })
-        #expect(core.statistics.pushed == 1)
-        #expect(core.statistics.rows().contains { $0.name == "apns_rejected" && $0.value == 1 })
-        #expect(core.statistics.rows().contains { $0.name == "apns_accepted" && $0.value == 1 })
+        #expect(core.context.statistics.pushed == 1)
+        #expect(core.context.statistics.rows().contains { $0.name == "apns_rejected" && $0.value == 1 })
+        #expect(core.context.statistics.rows().contains { $0.name == "apns_accepted" && $0.value == 1 })
     }
 }

@@ -17,7 +17,7 @@ import Testing
         host.store.answer()
         let reply = try #require(host.hear())
         #expect(EngineClient.text(.featureCaps, in: reply) == "Feature-Caps: *;+sip.pns=\"fcm\"\r\n")
-        #expect(host.bench.core.statistics.stored == 1)
+        #expect(host.bench.core.context.statistics.stored == 1)
         let stored = host.store.bindings.bindings(of: "bob", now: SystemClock.wallSeconds())
         let route = "<sip:10.0.0.9:5060;lr;aor=bob;received=sip:10.0.0.1:4711%3Btransport%3Dtcp>"
         #expect(stored.map(\.route) == [route])
@@ -47,7 +47,7 @@ import Testing
             writer.put(.withoutContacts, 1)
         }
         // A setting that is read again counts at once.
-        var longer = host.bench.core.settings
+        var longer = host.bench.core.context.settings
         try longer.set("wake_timeout", to: "90")
         host.bench.core.take(longer)
         try host.call(handle: 2)
@@ -196,8 +196,8 @@ import Testing
         host.store.answer()
         host.bench.loop.turn(waitingUpTo: 0)
         host.store.answer()
-        #expect(host.bench.core.statistics.pushed == 0)
-        #expect(host.bench.core.statistics.leftToOtherNodes == 1)
+        #expect(host.bench.core.context.statistics.pushed == 0)
+        #expect(host.bench.core.context.statistics.leftToOtherNodes == 1)
         #expect(host.bench.core.calls.live == 1)
         #expect(host.store.confirmed.isEmpty)
     }
@@ -209,11 +209,11 @@ import Testing
         host.putBinding(age: 600)
         try host.call()
         host.store.answer()
-        #expect(host.bench.core.statistics.pushed == 0)
+        #expect(host.bench.core.context.statistics.pushed == 0)
         host.bench.loop.turn(waitingUpTo: 0)
         host.store.answer()
-        #expect(host.bench.core.statistics.pushed == 1)
-        #expect(host.bench.core.statistics.leftToOtherNodes == 0)
+        #expect(host.bench.core.context.statistics.pushed == 1)
+        #expect(host.bench.core.context.statistics.leftToOtherNodes == 0)
     }
 
     @Test func `says that it pushes`() throws {

@@ -33,7 +33,7 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
         #expect(host.bench.core.calls.live == 0)
         host.store.isAway = false
         #expect(host.verbSoon(ring) == nil)
-        #expect(host.bench.core.statistics.pushed == 1 && host.store.confirmed == ["bob"])
+        #expect(host.bench.core.context.statistics.pushed == 1 && host.store.confirmed == ["bob"])
         #expect(host.bench.core.calls.live == 1)
     }
 
@@ -46,7 +46,7 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
         }
         host.store.isAway = false
         #expect(host.verbSoon(ring) == nil)
-        #expect(host.bench.core.statistics.pushed == 1)
+        #expect(host.bench.core.context.statistics.pushed == 1)
     }
 
     @Test func `does not push a phone that rings before the store answers`() throws {
@@ -60,7 +60,7 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
         }
         host.store.isAway = false
         #expect(host.verbSoon(giveUp) != nil)
-        #expect(host.bench.core.statistics.pushed == 0)
+        #expect(host.bench.core.context.statistics.pushed == 0)
     }
 
     @Test func `rings a phone that registers here before the store answers`() throws {
@@ -70,7 +70,7 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
         host.store.isAway = false
         let verb = try #require(host.verbSoon(ring))
         #expect(EngineClient.text(.contactKey, in: verb) == "uloc-1")
-        #expect(host.bench.core.statistics.pushed == 0)
+        #expect(host.bench.core.context.statistics.pushed == 0)
     }
 
     @Test func `does not ring a phone that had registered before`() throws {
@@ -86,7 +86,7 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
         #expect(host.hear()?.kind == .reply)
         host.store.isAway = false
         #expect(host.verbSoon(ring) == nil)
-        #expect(host.bench.core.statistics.pushed == 1)
+        #expect(host.bench.core.context.statistics.pushed == 1)
     }
 
     @Test func `is forgotten when its caller hangs up`() throws {
@@ -94,7 +94,7 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
         try host.report(.requestEnded, .how, 0)
         host.store.isAway = false
         #expect(host.verbSoon(ring) == nil)
-        #expect(host.bench.core.statistics.pushed == 0 && host.bench.core.calls.live == 0)
+        #expect(host.bench.core.context.statistics.pushed == 0 && host.bench.core.calls.live == 0)
     }
 
     @Test func `is not pushed here when another node pushes`() throws {
@@ -102,7 +102,7 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
         host.store.isAway = false
         host.store.isClaimed = true
         #expect(host.verbSoon(ring) == nil)
-        #expect(host.bench.core.statistics.pushed == 0 && host.store.confirmed.isEmpty)
+        #expect(host.bench.core.context.statistics.pushed == 0 && host.store.confirmed.isEmpty)
     }
 
     @Test func `is begun by the next engine when this one ends`() throws {
@@ -119,7 +119,7 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
             writer.put(.milliseconds, 300)
         }
         next.store.answer()
-        #expect(next.bench.core.statistics.pushed == 1)
+        #expect(next.bench.core.context.statistics.pushed == 1)
     }
 
     @Test(arguments: [0, 180, 486]) func `does not ring a phone twice when the store stays away`(status: Int64) throws {

@@ -66,7 +66,7 @@ let ring = Int64(HostVerb.Kind.ring.rawValue)
         try host.resume()
         host.store.answer()
         #expect((host.verb(ring) != nil) == rings)
-        #expect(host.bench.core.statistics.pushed == 0)
+        #expect(host.bench.core.context.statistics.pushed == 0)
     }
 
     @Test func `rings a phone that registers here before the store can be asked`() throws {

@@ -61,7 +61,7 @@ extension CoreBench {
         let verbs = try bench.resume(ticket, pushed: pushed)
         #expect(verbs.kinds.contains(Self.ring))
         #expect(verbs.rung == contact)
-        #expect(bench.core.statistics.pushed == 0)
+        #expect(bench.core.context.statistics.pushed == 0)
         // A supervisor that connects again tells of it again.
         #expect(try !bench.resume(ticket, pushed: pushed).kinds.contains(Self.ring))
     }
@@ -114,7 +114,7 @@ extension CoreBench {
         let peer = SocketPeer(socket: try #require(listener.accept()))
         bench.core.handle(try #require(MessageReader(end.bytes)), from: peer)
         #expect(try bench.resume(ticket, pushed: 0).kinds == [])
-        #expect(bench.core.statistics.pushed == 0 && bench.core.calls.live == 0)
+        #expect(bench.core.context.statistics.pushed == 0 && bench.core.calls.live == 0)
         var ends = ResumesUnderWay()
         for number in 0..<5000 { ends.noteEnd(.handle(host: 1, UInt64(number)), now: 0) }
         let last = RequestID.handle(host: 1, 4999)

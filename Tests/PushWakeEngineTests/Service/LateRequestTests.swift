@@ -46,15 +46,15 @@ extension CoreBench {
         let late = try #require(try bench.call(kind, at: 1101))
         #expect(late.kind == .failure)
         #expect(late.id == 9)
-        #expect(bench.core.statistics.wakesExpired == 1)
-        #expect(bench.core.statistics.pushed == 0)
+        #expect(bench.core.context.statistics.wakesExpired == 1)
+        #expect(bench.core.context.statistics.pushed == 0)
         #expect(bench.core.calls.count == 0)
 
         // The caller tries again, and this time the engine is there.
         let inTime = try #require(try bench.call(kind, at: 1100))
         #expect(EngineClient.number(.pushed, in: inTime) == 1)
-        #expect(bench.core.statistics.pushed == 1)
-        #expect(bench.core.statistics.wakesExpired == 1)
+        #expect(bench.core.context.statistics.pushed == 1)
+        #expect(bench.core.context.statistics.wakesExpired == 1)
     }
 
     @Test func `stores a binding, however late, and answers nobody`() throws {
@@ -76,7 +76,7 @@ extension CoreBench {
     func `is carried out when it is news`(kind: EngineProtocol.Kind) throws {
         let bench = try CoreBench()
         #expect(try bench.call(kind, at: 600_000)?.kind == .reply)
-        #expect(bench.core.statistics.wakesExpired == 0)
+        #expect(bench.core.context.statistics.wakesExpired == 0)
     }
 
     @Test func `takes no verbs for a host that has given up on its subscription`() throws {
@@ -85,7 +85,7 @@ extension CoreBench {
         let late = try #require(try bench.hand(.subscribe, at: 1101) { $0.put(.host, 7) })
         #expect(late.kind == .failure)
         #expect(bench.core.subscribers.isEmpty)
-        #expect(bench.core.statistics.wakesExpired == 0)
+        #expect(bench.core.context.statistics.wakesExpired == 0)
         let inTime = try bench.hand(.subscribe, at: 1100) { $0.put(.host, 7) }
         #expect(inTime?.kind == .reply)
         #expect(bench.core.subscribers.count == 1)

@@ -50,7 +50,7 @@ import Testing
             log: log)
         for _ in 0..<3 { core.messageLost() }
         #expect(lines.count == 1 && lines[0].contains("does not read"))
-        #expect(core.statistics.rows().first { $0.name == "messages_dropped" }?.value == 3)
+        #expect(core.context.statistics.rows().first { $0.name == "messages_dropped" }?.value == 3)
     }
 
     @Test func `gets all that came while there was room`() throws {

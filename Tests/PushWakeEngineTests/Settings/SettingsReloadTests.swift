@@ -87,9 +87,9 @@ private final class SettingsFile {
 
     @Test func `an engine goes on with what it has taken`() throws {
         let bench = try CoreBench(["load_call": "never", "persist": "1"])
-        #expect(bench.core.refusal(of: .call) != nil)
+        #expect(bench.core.context.refusal(of: .call) != nil)
         bench.core.take(Settings())
-        #expect(bench.core.refusal(of: .call) == nil && bench.core.settings.integer(.persist) == 30)
+        #expect(bench.core.context.refusal(of: .call) == nil && bench.core.context.settings.integer(.persist) == 30)
     }
 
     @Test func `all copies of a log have one level`() {

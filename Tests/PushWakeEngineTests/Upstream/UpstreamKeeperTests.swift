@@ -25,7 +25,7 @@ import Testing
                     devices: [(1, wall + 3600)])
             ], removing: [])
         let bench = try CoreBench()
-        let keeper = UpstreamKeeper(core: bench.core, settings: bench.core.settings, file: file, box: nil)
+        let keeper = UpstreamKeeper(core: bench.core, settings: bench.core.context.settings, file: file, box: nil)
         keeper.restore()
         try body(keeper, try #require(keeper.accounts[target.name]))
         withExtendedLifetime(bench) {}
