@@ -83,7 +83,7 @@ final class FastAGIChannel: WakeWaiter {
     }
 
     private func wake(_ message: WakeMessage) {
-        core.lookAtClock()
+        core.store.lookAtClock()
         wait = message.key
         core.wake(message) { [weak self] result in
             // Who has hung up meanwhile has ended it.
@@ -101,8 +101,8 @@ final class FastAGIChannel: WakeWaiter {
     }
 
     private func listBindings(_ aor: String) {
-        core.lookAtClock()
-        core.ask(about: aor) { (store) throws(StoreError) in
+        core.store.lookAtClock()
+        core.store.ask(about: aor) { (store) throws(StoreError) in
             try store.bindings(of: aor, now: SystemClock.wallSeconds())
         } then: { [weak self] result in
             guard let self else { return }

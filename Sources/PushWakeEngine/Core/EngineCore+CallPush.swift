@@ -32,7 +32,7 @@ extension EngineCore {
 
     /// Another node pushes for this request: here the phone is only waited for, unless that node turns out not to push.
     private func leaveToOtherNode(_ push: CallPush, _ request: HeldRequest) {
-        guard request.pushes.turn == .perhapsOfAnother, let shared else {
+        guard request.pushes.turn == .perhapsOfAnother, let shared = store.shared else {
             return context.loop.atEndOfTurn { [weak self] in self?.leave(push, request) }
         }
         context.loop.schedule(after: shared.claimPause) { [weak self, weak shared] in
@@ -216,7 +216,7 @@ extension EngineCore {
         if push.push.content.event.isMessage { return then(request.machine.end != .answered) }
         guard request.machine.end == nil else { return then(false) }
         let binding = push.push.binding
-        ask(about: request.aor) { (store) throws(StoreError) in
+        store.ask(about: request.aor) { (store) throws(StoreError) in
             try store.bindings(of: binding.aor, now: SystemClock.wallSeconds())
         } then: { result in
             guard request.machine.end == nil else { return then(false) }

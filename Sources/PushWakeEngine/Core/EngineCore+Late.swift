@@ -27,7 +27,7 @@ extension EngineCore {
         if late.count > 0, late.hasAny(of: aor), let error = storeLate(late.take(of: aor)) {
             result = .failure(error)
         } else {
-            result = direct(keep)
+            result = store.askOwn(keep)
         }
         if case .failure(let error) = result, error.mayPass { waitForStore(message, of: aor) }
         return result
@@ -36,10 +36,29 @@ extension EngineCore {
     private func waitForStore(_ message: MessageReader, of aor: String) {
         let entry = LateRegister(message: message, cameAt: SystemClock.monotonicMilliseconds())
         guard !late.keep(entry, of: aor) else { return }
-        storeFailed(
+        store.logFailure(
             "\(late.count) REGISTERs wait for the store, and there is no room for more: \(PrintableText.logValue(aor)) gets no push until its phone registers again"
         )
     }
+
+    /// Asks a store that has failed whether it takes changes again: nobody else may ask it any more.
+    func lookAtStore() {
+        store.retryClockJump()
+        guard store.fault != nil else { return }
+        do throws(StoreError) {
+            try store.own.tryWriting()
+            // There may be room for a page, and none for a binding.
+            guard storeNextLate() == nil else { return }
+            store.fault = nil
+            context.log(.notice, "the store can be written again")
+            storeAllLate()
+        } catch {
+            store.failed(error)
+        }
+    }
+
+    /// REGISTERs that the store has not taken yet.
+    var registersWaiting: Int { store.shared?.backlog ?? late.count }
 
     /// Stores the REGISTERs of the user who waits longest; nil when that worked, or nobody waits.
     func storeNextLate() -> StoreError? { storeLate(late.take()) }
@@ -58,7 +77,7 @@ extension EngineCore {
             let (registration, granted, host) = read(one.entry.message)
             // By its age: the clock may have been put right meanwhile.
             let age = (SystemClock.monotonicMilliseconds() &- one.entry.cameAt) / 1000
-            let result = direct { (store) throws(StoreError) in
+            let result = store.askOwn { (store) throws(StoreError) in
                 try keep(registration, granted, host, in: store, SystemClock.wallSeconds() &- age)
             }
             switch result {

@@ -38,10 +38,10 @@ extension EngineCore {
     }
 
     private func stats(_ message: MessageReader, _ peer: EnginePeer) throws(StoreError) {
-        let count = shared == nil ? try store.count() : nil
+        let count = store.shared == nil ? try store.own.count() : nil
         reply(to: message, peer) { writer in
             writer.put(.row, 1)
-            if shared != nil { Self.put("node", NodeName.of(context.settings), &writer) }
+            if store.shared != nil { Self.put("node", NodeName.of(context.settings), &writer) }
             // Nobody counts those that nodes share.
             if let count { Self.put("bindings", Int64(count), &writer) }
             Self.put("registers_waiting", Int64(registersWaiting), &writer)
@@ -94,7 +94,7 @@ extension EngineCore {
         _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, after cursor: String,
         as form: RowForm = .listing
     ) throws(StoreError) {
-        if shared != nil { return sharedPage(message, peer, conditions, BindingsPage(cursor), form) }
+        if store.shared != nil { return sharedPage(message, peer, conditions, BindingsPage(cursor), form) }
         guard conditions.aor.isEmpty else { return try page(message, peer, conditions, BindingsPage(cursor), form) }
         pages.add { [weak self] in
             guard let self, !peer.isClosed else { return }
@@ -132,13 +132,13 @@ extension EngineCore {
         let aor = conditions.aor
         var (place, skipped) = (page.user, page.skipped)
         while true {
-            let users = aor.isEmpty ? try store.aors(after: place, limit: Self.usersPerLook, now: now) : [aor]
+            let users = aor.isEmpty ? try store.own.aors(after: place, limit: Self.usersPerLook, now: now) : [aor]
             for user in users {
-                let found = try rows(of: user, in: store, conditions, now)
+                let found = try rows(of: user, in: store.own, conditions, now)
                 for (index, var row) in found.enumerated().dropFirst(skipped) {
                     guard writer.bytes.count < Self.pageBytes else { return BindingsPage(user: place, skipped: index) }
                     if case .listing = form, row.removed.isEmpty {
-                        row.others = try store.users(withTokenOf: row.binding)
+                        row.others = try store.own.users(withTokenOf: row.binding)
                     }
                     put(row, now, form, &writer)
                 }
@@ -204,7 +204,7 @@ extension EngineCore {
         while let field = fields.next() {
             if field.tag == .text { request = Array(fields.bytes[field.range]) }
         }
-        ask(about: aor) { (store) throws(StoreError) in
+        store.ask(about: aor) { (store) throws(StoreError) in
             try store.bindings(of: aor, now: SystemClock.wallSeconds())
         } then: { [self] result in
             switch result {
@@ -253,7 +253,7 @@ extension EngineCore {
                 .warning,
                 "a contact of \(user) was removed, and its push binding stays: it cannot be read; see pushwake.remove")
         }
-        ask(about: aor) { [self, conditions] (store) throws(StoreError) in
+        store.ask(about: aor) { [self, conditions] (store) throws(StoreError) in
             try remove(conditions, in: store)
         } then: { [self] result in
             let error: StoreError
@@ -294,7 +294,7 @@ extension EngineCore {
         _ message: MessageReader, _ peer: EnginePeer, _ aor: String,
         _ work: @escaping (any BindingStore) throws(StoreError) -> [Binding]
     ) {
-        ask(about: aor, work) { [self] result in
+        store.ask(about: aor, work) { [self] result in
             switch result {
             case .success(let removed):
                 context.statistics.countRemoval(.byHand, removed.count)
@@ -317,7 +317,7 @@ extension EngineCore {
         guard conditions.aor.isEmpty else {
             return sharedRows(of: [conditions.aor], page, next: nil, message, peer, conditions, form)
         }
-        shared?.users(after: page.user, limit: Self.usersPerLook) { [weak self] result in
+        store.shared?.users(after: page.user, limit: Self.usersPerLook) { [weak self] result in
             guard let self, !peer.isClosed else { return }
             switch result {
             case .success((let aors, let next)):
@@ -349,7 +349,7 @@ extension EngineCore {
         }
         guard left > 0 else { return finish() }
         for (index, aor) in aors.enumerated() {
-            ask(about: aor) { [self] (store) throws(StoreError) in
+            store.ask(about: aor) { [self] (store) throws(StoreError) in
                 try rows(of: aor, in: store, conditions, now)
             } then: { [self] result in
                 switch result {
@@ -357,7 +357,7 @@ extension EngineCore {
                     found[index] = rows
                     left += rows.count
                     for row in rows.indices {
-                        shared?.user(ofTokenOf: rows[row].binding) {
+                        store.shared?.user(ofTokenOf: rows[row].binding) {
                             found[index][row].others = $0.map { [$0] } ?? []
                             left -= 1
                             if left == 0 { finish() }
@@ -413,7 +413,7 @@ extension EngineCore {
         Self.put("expires_in", max(0, binding.expiresAt &- now), &writer)
         Self.put("removed", row.removed, &writer)
         Self.put("shared_with", row.others.joined(separator: " "), &writer)
-        if shared != nil { Self.put("node", NodeRoute.node(of: binding.route), &writer) }
+        if store.shared != nil { Self.put("node", NodeRoute.node(of: binding.route), &writer) }
         put(row.record, &writer)
     }
 

@@ -15,13 +15,13 @@ extension EngineCore {
         let (registration, granted, host) = read(message)
         if !host.account.isEmpty { upstream?.note(account: host.account, aor: registration.aor) }
         let now = SystemClock.wallSeconds()
-        guard shared != nil else {
+        guard store.shared != nil else {
             let result = keepNow(message, of: registration.aor) { (store) throws(StoreError) in
                 try keep(registration, granted, host, in: store, now)
             }
             return answer(result, registration, host, to: message, peer)
         }
-        ask(about: registration.aor, keepsTrying: true, announcing: self.notice(of: registration, host)) {
+        store.ask(about: registration.aor, keepsTrying: true, announcing: self.notice(of: registration, host)) {
             [self] (store) throws(StoreError) in
             try keep(registration, granted, host, in: store, now)
         } then: { [self] in
@@ -39,7 +39,7 @@ extension EngineCore {
             // ORDER: nobody waits for it.
             noteClaims(kept.bound.newTokens, alsoNoting: kept.bound.dueTokens)
         case .failure(let error):
-            storeFailed(
+            store.logFailure(
                 "the bindings of a phone could not be stored \(EngineLog.names(registration.aor, registration.callID)): \(error)"
             )
             // The phone is there all the same.
@@ -94,7 +94,7 @@ extension EngineCore {
         let (registration, _, _) = read(message)
         let now = SystemClock.wallSeconds()
         let policy = context.policy
-        ask(about: registration.aor) { (store) throws(StoreError) in
+        store.ask(about: registration.aor) { (store) throws(StoreError) in
             var left: [String] = []
             for contact in registration.contacts {
                 left += try store.contactsLeft(by: policy.usable(contact, of: registration), now: now)
@@ -219,7 +219,7 @@ extension EngineCore {
         _ now: Int64
     ) throws(StoreError) -> Bound {
         var bound = Bound()
-        let route = NodeRoute(nodeURI: shared == nil ? "" : context.settings.text(.nodeURI))
+        let route = NodeRoute(nodeURI: self.store.shared == nil ? "" : context.settings.text(.nodeURI))
         for (index, contact) in registration.contacts.enumerated() {
             guard !registration.isRemoval(contact) else { continue }
             let saved = host.place(of: contact, of: registration)
@@ -232,7 +232,7 @@ extension EngineCore {
             let expires = granted > 0 ? min(granted, Int64(UInt32.max)) : requested
             // Where a registrar keeps no instance (Asterisk), nothing says later that both contacts are of one phone.
             let isNameless = saved.map { host.contacts[$0].instance.isEmpty } ?? false
-            let contact = shared == nil ? nil : saved.map { host.contacts[$0] }
+            let contact = self.store.shared == nil ? nil : saved.map { host.contacts[$0] }
             for index in bindings.indices {
                 bindings[index].registeredAt = now
                 bindings[index].expiresAt = now + expires
@@ -356,34 +356,12 @@ struct RegisteringHost {
 
 /// Requests within a dialog name the device that they are for by its PURR (RFC 8599, 6).
 extension EngineCore {
-    /// The device that was told a PURR.
-    struct DialogDevice: Equatable {
-        /// Under which its user is registered, and its requests are held.
-        let aor: String
-        /// `+sip.instance` without quotes; empty when the device sent none.
-        let instance: String
-        /// Its own, oldest REGISTER first; never empty.
-        package let bindings: [Binding]
-    }
-
-    /// The device that a request's `pn-purr` names. Nil when it names none: the text is not a PURR, was altered or guessed, is
-    /// too old, its device has gone, or `purr` is off.
-    package func device(ofPURR text: String) throws(StoreError) -> DialogDevice? { try device(ofPURR: text, in: store) }
-
-    func device(ofPURR text: String, in store: any BindingStore) throws(StoreError) -> DialogDevice? {
-        guard context.settings.flag(.purr), let purr = PURR(text) else { return nil }
-        let bindings = try store.bindings(ofPURR: purr, now: SystemClock.wallSeconds())
-        guard let newest = bindings.last else { return nil }
-        let instance = bindings.lazy.map(\.instance).first { !$0.isEmpty } ?? ""
-        return DialogDevice(aor: newest.aor, instance: instance, bindings: bindings)
-    }
-
     /// Says whose device a PURR names; nobody's when it names none.
     func purrUser(_ message: MessageReader, _ peer: EnginePeer) {
         let text = EngineClient.text(.purr, in: message)
         guard context.settings.flag(.purr), let purr = PURR(text) else { return reply(to: message, peer) { _ in } }
-        ask(aboutPURR: purr) { [self] (store) throws(StoreError) in
-            try device(ofPURR: text, in: store)
+        store.ask(aboutPURR: purr) { [self] (store) throws(StoreError) in
+            try self.store.device(ofPURR: text, in: store)
         } then: {
             [self] result in
             switch result {

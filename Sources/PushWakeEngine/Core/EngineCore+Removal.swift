@@ -15,7 +15,7 @@ extension EngineCore {
         case .nothing: break
         case .remove:
             // A shared store answers after the result was told: what is said of it then is what was asked for.
-            isRemoved = shared != nil
+            isRemoved = store.shared != nil
             removeBinding(job.binding, verdict) { isRemoved = $0 }
         case .keep(let doubt): detail = doubt.words
         case .trip(let trip):
@@ -38,7 +38,7 @@ extension EngineCore {
     /// confirmed the death.
     private func removeBinding(_ binding: Binding, _ verdict: Verdict, _ then: @escaping (Bool) -> Void) {
         let now = SystemClock.wallSeconds()
-        ask(about: binding.aor) { (store) throws(StoreError) in
+        store.ask(about: binding.aor) { (store) throws(StoreError) in
             let current = try store.bindings(of: binding.aor, now: now).first {
                 $0.provider == binding.provider && $0.app == binding.app && $0.token == binding.token
             }
@@ -96,7 +96,7 @@ extension EngineCore {
         then: @escaping (Result<[RemovedBinding], StoreError>) -> Void
     ) {
         let now = SystemClock.wallSeconds()
-        ask(about: aor) { (store) throws(StoreError) in
+        store.ask(about: aor) { (store) throws(StoreError) in
             try store.restore(of: aor, now: now, where: isMeant)
         } then: { [self] (result: Result<[RemovedBinding], StoreError>) in
             if case .success(let restored) = result { context.statistics.restored += restored.count }
@@ -128,12 +128,12 @@ extension EngineCore {
     func storeAcceptances() {
         let bindings = acceptances.take()
         let now = SystemClock.wallSeconds()
-        guard shared != nil else {
+        guard store.shared != nil else {
             guard !bindings.isEmpty else { return }
-            return _ = direct { (store) throws(StoreError) in try store.noteAccepted(bindings, at: now) }
+            return _ = store.askOwn { (store) throws(StoreError) in try store.noteAccepted(bindings, at: now) }
         }
         for binding in bindings {
-            ask(about: binding.aor) { (store) throws(StoreError) in
+            store.ask(about: binding.aor) { (store) throws(StoreError) in
                 try store.noteAccepted([binding], at: now)
             } then: { (_: Result<Void, StoreError>) in
             }
@@ -181,7 +181,7 @@ extension EngineCore {
         _ binding: Binding, _ kind: Statistics.Removal, _ reason: String, _ now: Int64
     ) {
         let token = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
-        ask(about: binding.aor) { (store) throws(StoreError) in
+        store.ask(about: binding.aor) { (store) throws(StoreError) in
             try store.remove(token, of: binding.aor, reason: reason, now: now).count
         } then: { [self] (result: Result<Int, StoreError>) in
             switch result {

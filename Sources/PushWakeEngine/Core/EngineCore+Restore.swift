@@ -21,10 +21,11 @@ extension EngineCore {
         } catch {
             return fail(message, peer, error.message)
         }
-        guard shared == nil else { return sharedRestore(message, peer, conditions, after: cursor) }
+        guard store.shared == nil else { return sharedRestore(message, peer, conditions, after: cursor) }
         pages.add { [weak self] in
             guard let self, !peer.isClosed else { return }
-            switch direct({ [self] (store) throws(StoreError) in try page(conditions, after: cursor, in: store) }) {
+            switch store.askOwn({ [self] (store) throws(StoreError) in try page(conditions, after: cursor, in: store) })
+            {
             case .success(let page): tell(page, message, peer, conditions)
             case .failure(let error): fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             }
@@ -76,7 +77,7 @@ extension EngineCore {
         guard conditions.listing.aor.isEmpty else {
             return sharedRestore([conditions.listing.aor], next: nil, message, peer, conditions)
         }
-        shared?.users(after: cursor, limit: Self.sharedUsersPerPage) { [weak self] result in
+        store.shared?.users(after: cursor, limit: Self.sharedUsersPerPage) { [weak self] result in
             guard let self, !peer.isClosed else { return }
             switch result {
             case .success((let aors, let next)): sharedRestore(aors, next: next, message, peer, conditions)
@@ -98,7 +99,7 @@ extension EngineCore {
         }
         guard left > 0 else { return finish() }
         for aor in users {
-            ask(about: aor) { [self] (store) throws(StoreError) in
+            store.ask(about: aor) { [self] (store) throws(StoreError) in
                 try restored(aor, conditions, now, in: store)
             } then: { result in
                 switch result {

@@ -26,7 +26,7 @@ extension EngineCore {
         guard !resumesUnderWay.hasEnded(ticket.message.id, now: SystemClock.monotonicMilliseconds()) else {
             return reply(to: message, peer) { _ in }
         }
-        guard shared == nil else {
+        guard store.shared == nil else {
             reply(to: message, peer) { _ in }
             let now = SystemClock.monotonicMilliseconds()
             guard resumesUnderWay.begin(ticket, now: now) else { return }
@@ -36,7 +36,7 @@ extension EngineCore {
             goOn(with: ticket.message.id)
             return
         }
-        let read = direct { (store) throws(StoreError) in
+        let read = store.askOwn { (store) throws(StoreError) in
             try store.bindings(of: ticket.message.aor, now: SystemClock.wallSeconds())
         }
         switch read {
@@ -159,7 +159,7 @@ extension EngineCore {
         dispatch(perform(verbs, request))
         schedule(request, now)
         guard ticket.isPending else { return context.statistics.resumed += 1 }
-        if !isClaimed, !bindings.isEmpty { shared?.confirmClaim(request.message.key.claim, of: request.aor) }
+        if !isClaimed, !bindings.isEmpty { store.shared?.confirmClaim(request.message.key.claim, of: request.aor) }
     }
 }
 

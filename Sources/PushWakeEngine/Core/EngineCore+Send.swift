@@ -159,7 +159,7 @@ extension EngineCore {
         of aor: String, _ event: PushEvent, wanted: APNsPushType?, then: @escaping (Result<[Target], SendError>) -> Void
     ) {
         let kind = APNsTokenKind(context.settings)
-        ask(about: aor) { (store) throws(StoreError) in
+        store.ask(about: aor) { (store) throws(StoreError) in
             try store.bindings(of: aor, now: SystemClock.wallSeconds())
         } then: { result in
             then(Self.devices(of: aor, result, event, wanted: wanted, kind))
@@ -249,7 +249,7 @@ extension EngineCore {
     func handle(
         _ message: MessageReader, from peer: EnginePeer, now: Int64 = SystemClock.monotonicMilliseconds()
     ) {
-        lookAtClock()
+        store.lookAtClock()
         switch message.kind {
         case .wake, .wait, .send, .upstreamRegister, .registerLeaves:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }

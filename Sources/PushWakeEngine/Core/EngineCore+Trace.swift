@@ -40,7 +40,7 @@ extension EngineCore {
         }
         let now = SystemClock.monotonicMilliseconds()
         // Who held them: a trace is told by the node where the request was.
-        let node: CallTrace.Row = shared == nil ? [] : [("node", .text(NodeName.of(context.settings)))]
+        let node: CallTrace.Row = store.shared == nil ? [] : [("node", .text(NodeName.of(context.settings)))]
         reply(to: message, peer) { writer in
             for id in found.prefix(left) {
                 guard let trace = context.traces.trace(of: id) else { continue }
@@ -58,7 +58,7 @@ extension EngineCore {
     private func failTrace(_ message: MessageReader, _ peer: EnginePeer, _ name: String) {
         // The name is not repeated: a Call-ID may be longer than what an RPC can say.
         var text = "none of the last \(context.traces.count) requests has this Call-ID or is for this user"
-        ask(about: name) { (store) throws(StoreError) in
+        store.ask(about: name) { (store) throws(StoreError) in
             try store.bindings(of: name, now: SystemClock.wallSeconds())
         } then: { [self] result in
             if (try? result.get())?.isEmpty == true { text += ", and there is no push binding of such a user" }

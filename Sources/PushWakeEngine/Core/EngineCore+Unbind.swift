@@ -78,7 +78,7 @@ extension EngineCore {
     /// tokens than to be told, of those in `due` as well.
     func noteClaims(_ new: [Binding], alsoNoting due: [Binding]) {
         guard !new.isEmpty || !due.isEmpty else { return }
-        guard let shared else {
+        guard let shared = store.shared else {
             for binding in new { after(unclaimed.add(binding)) { $0.lookForClaims() } }
             // A push for the first user in the meantime would ring the second.
             if takesTokens { lookForClaims() }
@@ -96,14 +96,14 @@ extension EngineCore {
     func lookForClaims() {
         let bindings = unclaimed.take()
         guard !bindings.isEmpty else { return }
-        switch direct({ (store) throws(StoreError) in try store.users(withTokensOf: bindings) }) {
+        switch store.askOwn({ (store) throws(StoreError) in try store.users(withTokensOf: bindings) }) {
         case .success(let others):
             for (index, binding) in bindings.enumerated() where !others[index].isEmpty {
                 // Who has registered it later has claimed it, not the other way round.
                 let later = bindings[(index + 1)...].filter { $0.hasSameToken(as: binding) }.map(\.aor)
                 for other in others[index] where !later.contains(where: other.isSameBytes) { claim(binding, of: other) }
             }
-        case .failure(let error): storeFailed("who else has tokens could not be read: \(error)")
+        case .failure(let error): store.logFailure("who else has tokens could not be read: \(error)")
         }
     }
 
@@ -113,7 +113,7 @@ extension EngineCore {
         let now = SystemClock.wallSeconds()
         let user = PrintableText.logValue(binding.aor)
         let isTaken = takesTokens
-        ask(about: other) { (store) throws(StoreError) in
+        store.ask(about: other) { (store) throws(StoreError) in
             let claimed = try store.bindings(of: other, now: now).filter { $0.hasSameToken(as: binding) }
             guard isTaken else { return claimed }
             var taken: [Binding] = []
@@ -136,7 +136,7 @@ extension EngineCore {
                     .notice, "aor=\(user) has registered with the push token of aor=\(name); both are pushed"
                 )
             case .failure(let error):
-                storeFailed("aor=\(user) has a token of aor=\(name), whose bindings cannot be read: \(error)")
+                store.logFailure("aor=\(user) has a token of aor=\(name), whose bindings cannot be read: \(error)")
             }
         }
     }

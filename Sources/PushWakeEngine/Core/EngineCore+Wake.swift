@@ -20,7 +20,7 @@ extension EngineCore {
     func wake(_ message: MessageReader, _ peer: EnginePeer, waits: Bool) {
         var request = WakeMessage(decoding: message)
         request.isWaited = waits
-        guard shared != nil else { return answer(wakeNow(request), request, to: message, peer, waits: waits) }
+        guard store.shared != nil else { return answer(wakeNow(request), request, to: message, peer, waits: waits) }
         if waits { peer.wait = request.key }
         wake(request, until: RequestDeadline(decoding: message)) { [self] in
             answer($0, request, to: message, peer, waits: waits)
@@ -43,7 +43,7 @@ extension EngineCore {
 
     private func wakeNow(_ message: WakeMessage) -> Result<WakeAnswer, StoreError> {
         context.statistics.wakes += 1
-        return direct { (store) throws(StoreError) in try bindings(for: message, in: store) }
+        return store.askOwn { (store) throws(StoreError) in try bindings(for: message, in: store) }
             .map { wake(message, $0, isClaimed: false) }
     }
 
@@ -54,7 +54,7 @@ extension EngineCore {
         _ message: WakeMessage, until deadline: RequestDeadline? = nil,
         then: @escaping (Result<WakeAnswer, StoreError>) -> Void
     ) {
-        guard shared != nil else { return then(wakeNow(message)) }
+        guard store.shared != nil else { return then(wakeNow(message)) }
         context.statistics.wakes += 1
         wakesUnderWay[message.id] = .some(nil)
         hold(for: message) { [self] (store) throws(StoreError) in
@@ -72,7 +72,7 @@ extension EngineCore {
                 }
                 then(.success(wake(message, bindings, isClaimed: state.isClaimed)))
                 guard let request = calls[message.id] else { return }
-                if !state.isClaimed { shared?.confirmClaim(message.key.claim, of: message.aor) }
+                if !state.isClaimed { store.shared?.confirmClaim(message.key.claim, of: message.aor) }
                 if let end { return self.end(request, end) }
                 // ORDER: the host hears first that it holds the request.
                 ringElsewhere(bindings, request)
@@ -152,7 +152,9 @@ extension EngineCore {
             return try store.bindings(of: message.aor, now: SystemClock.wallSeconds())
                 .suffix(Int(context.settings.integer(.bindingsPerUser)))
         }
-        guard let device = try device(ofPURR: message.purr, in: store), device.aor.isSameBytes(as: message.aor) else {
+        guard let device = try self.store.device(ofPURR: message.purr, in: store),
+            device.aor.isSameBytes(as: message.aor)
+        else {
             return []
         }
         return device.bindings

@@ -11,27 +11,14 @@ internal import PushWakeSystem
 /// back through `recordResult`.
 final class EngineCore {
     let context: EngineContext
-    /// In this process; empty where nodes share one. Per user ask with `ask`.
-    let store: any BindingStore
-    /// The store that nodes share; nil where there is none.
-    let shared: (any SharedStore)?
+    let store: StoreAccess
     let delivery: Delivery
     /// What the times of calls and the number of bindings were in the last hour.
     var hour = LastHour()
     private var failureLines = FailureLines()
-    var clock = ClockWatch(
-        nil, wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds(),
-        now: SystemClock.monotonicMilliseconds())
     private var descriptorLines = LineBudget(most: 1, period: 60_000)
-    private let storeLines: LimitedLines
     private let lossLines: LimitedLines
     let claimLines: LimitedLines
-    /// Nil without a file.
-    var storeFile: StoreFile?
-    /// Why the store of this process could not be used last; nil while it can.
-    var storeFault: StoreError?
-    /// The file of the store is damaged: some of it can be used at best, until there is another. Nil while nothing is known of it.
-    var storeDamage: StoreError?
     /// REGISTERs that the store of this process has yet to take.
     var late: RegisterBacklog<LateRegister>
     /// About 2 kB each.
@@ -83,8 +70,6 @@ final class EngineCore {
     var upstream: UpstreamKeeper?
     var earlyRegistrations = EarlyRegistrations(now: SystemClock.monotonicMilliseconds())
     var writer = MessageWriter()
-    /// Of the clock, where nodes share the store.
-    var lastJump: WallClock.Jump?
     /// Reads all again that can be read again, and says what came of it.
     var onReload: (() -> [ReloadNote])?
 
@@ -93,15 +78,13 @@ final class EngineCore {
         log: EngineLog, mostRequests: Int = 100_000
     ) {
         context = EngineContext(settings, delivery: delivery, log: log)
-        self.store = store
-        self.shared = shared
+        self.store = StoreAccess(store, shared: shared, context)
         self.delivery = delivery
         dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
         limits = PushLimits(settings, seed: UInt64.random(in: 0...UInt64.max))
         putOff = PutOffPushes(capacity: Int(settings.integer(.queueSize)))
         late = RegisterBacklog(most: Self.mostLateRegisters)
         calls = HeldRequests(most: mostRequests)
-        storeLines = LimitedLines(log)
         lossLines = LimitedLines(log, most: 1)
         claimLines = LimitedLines(log)
         removalAlarms = LimitedLines(log)
@@ -195,13 +178,6 @@ final class EngineCore {
         let (level, leftOut) = failureLines.admit(result.provider, result.outcome, now: context.loop.now)
         if leftOut > 0 { context.log(.info, FailureLines.summary(result.provider, result.outcome, leftOut)) }
         return level
-    }
-
-    /// A binding could not be stored. A full disk refuses those of thousands of phones.
-    func storeFailed(_ text: String) {
-        // A store that nodes share has said so once.
-        guard shared == nil else { return context.log(.debug, text) }
-        storeLines(.error, text)
     }
 
     /// A peer that does not read has lost a message.

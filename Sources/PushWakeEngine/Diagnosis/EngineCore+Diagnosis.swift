@@ -33,11 +33,11 @@ extension EngineCore {
     /// What is known of a user.
     func facts(of aor: String, then: @escaping (DiagnosisFacts) -> Void) {
         let now = SystemClock.wallSeconds()
-        ask(about: aor) { (store) throws(StoreError) in
+        store.ask(about: aor) { (store) throws(StoreError) in
             (try store.bindings(of: aor, now: now), try store.removed(of: aor))
         } then: { [self] (result: Result<([Binding], [RemovedBinding]), StoreError>) in
             var facts = DiagnosisFacts(aor: aor)
-            facts.isStoreShared = shared != nil
+            facts.isStoreShared = store.shared != nil
             switch result {
             case .success((let bindings, let removed)):
                 facts.phones = bindings.map { phone($0, now) }
@@ -53,14 +53,14 @@ extension EngineCore {
     private func complete(_ known: DiagnosisFacts, _ now: Int64) -> DiagnosisFacts {
         var facts = known
         let aor = facts.aor
-        facts.writeProblem = storeRefusal.map { "\($0)" }
-        facts.isFileGone = storeFile?.isInPlace == false
+        facts.writeProblem = store.refusal.map { "\($0)" }
+        facts.isFileGone = store.file?.isInPlace == false
         facts.clock = delivery.clocks.current
         facts.refusal = refusals.reason(of: aor)
         (facts.registers, facts.wakes) = (context.statistics.registers, context.statistics.wakes)
         facts.wakesCalls = WakingMethods(context.settings).contains("INVITE")
         // A store that nodes share is not looked through for names.
-        if shared == nil, facts.phones.isEmpty { facts.others = (try? others(like: aor, now)) ?? [] }
+        if store.shared == nil, facts.phones.isEmpty { facts.others = (try? others(like: aor, now)) ?? [] }
         if let id = context.traces.find(aor, limit: 1).first, let trace = context.traces.trace(of: id) {
             let ago = max(0, SystemClock.monotonicMilliseconds() - trace.startedAt) / 1000
             facts.lastRequest = DiagnosisFacts.Request(trace: trace, ago: ago)
@@ -83,13 +83,15 @@ extension EngineCore {
         var name = aor
         if let colon = aor.firstIndex(of: ":"), ["sip", "sips"].contains(aor[..<colon].lowercased()) {
             name = String(aor[aor.index(after: colon)...].prefix { $0 != ";" && $0 != "?" })
-            if try !store.bindings(of: name, now: now).isEmpty { return [name] }
+            if try !store.own.bindings(of: name, now: now).isEmpty { return [name] }
         }
         if let at = name.lastIndex(of: "@") {
             let user = String(name[..<at])
-            return try store.bindings(of: user, now: now).isEmpty ? [] : [user]
+            return try store.own.bindings(of: user, now: now).isEmpty ? [] : [user]
         }
-        return try store.aors(after: "\(name)@", limit: Self.mostOthers, now: now).filter { $0.hasPrefix("\(name)@") }
+        return try store.own.aors(after: "\(name)@", limit: Self.mostOthers, now: now).filter {
+            $0.hasPrefix("\(name)@")
+        }
     }
 }
 

@@ -28,11 +28,11 @@ extension EngineCore {
             return then(
                 .success((0, bindings.first.flatMap { context.policy.objection(to: $0) } ?? "there is no token")))
         }
-        ask(about: aor) { (store) throws(StoreError) in
+        store.ask(about: aor) { (store) throws(StoreError) in
             _ = try store.register(usable, now: now)
         } then: { [self] (result: Result<Void, StoreError>) in
             if case .failure(let error) = result {
-                storeFailed("tokens reported could not be stored aor=\(PrintableText.logValue(aor)): \(error)")
+                store.logFailure("tokens reported could not be stored aor=\(PrintableText.logValue(aor)): \(error)")
                 return then(.failure(error))
             }
             for binding in usable { dedupe.release(binding) }
@@ -51,7 +51,7 @@ extension EngineCore {
         _ tokens: [Binding], of aor: String, reason: String, then: @escaping (Result<Int, StoreError>) -> Void
     ) {
         let now = SystemClock.wallSeconds()
-        ask(about: aor) { (store) throws(StoreError) in
+        store.ask(about: aor) { (store) throws(StoreError) in
             try Self.remove(tokens, of: aor, in: store, reason, now)
         } then: { [self] (result: Result<Int, StoreError>) in
             if case .success(let removed) = result { context.statistics.countRemoval(.unregistered, removed) }

@@ -37,7 +37,7 @@ struct HealthReport {
     let held: Int
 
     init(_ core: EngineCore) {
-        isStoreUsable = core.storeState.isUsable
+        isStoreUsable = core.store.state.isUsable
         var states: [Provider: State] = [:]
         for entry in core.delivery.channelList {
             states[entry.provider] = max(states[entry.provider] ?? .ready, Self.state(of: entry.channel))

@@ -55,7 +55,7 @@ struct MetricsReport {
     }
 
     private mutating func writeStore() {
-        let store = core.storeState
+        let store = core.store.state
         text.single(
             "pushwake_store_up", .gauge, store.isUsable ? 1 : 0, "1 while bindings can be read and stored.")
         if let bindings = store.bindings {

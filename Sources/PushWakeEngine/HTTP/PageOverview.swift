@@ -17,7 +17,7 @@ struct PageOverview {
     var overview: Overview {
         var overview = Overview()
         overview.held = core.calls.live
-        overview.bindings = core.storeState.bindings
+        overview.bindings = core.store.state.bindings
         overview.loadLevel = Int(core.context.load.meter.level.rawValue)
         overview.hour = core.hour.report(core.context.times)
         let services = HealthReport(core).providers.map { ($0.provider, $0.state, channels(of: $0.provider)) }
@@ -54,7 +54,7 @@ struct PageOverview {
     // MARK: Concerns
 
     private var storeConcerns: [Overview.Concern] {
-        guard !core.storeState.isUsable else { return [] }
+        guard !core.store.state.isUsable else { return [] }
         return [
             .init(
                 "bindings cannot be read or stored",

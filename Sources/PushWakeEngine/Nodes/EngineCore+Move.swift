@@ -54,7 +54,7 @@ extension EngineCore {
         }
         for group in BindingImport.groups(bindings) {
             outcome.open += 1
-            ask(about: group[0].aor) { (store) throws(StoreError) in
+            store.ask(about: group[0].aor) { (store) throws(StoreError) in
                 let present = try store.bindings(of: group[0].aor, now: now)
                 if BindingImport.isPresent(group, in: present) { return Fate.present }
                 guard !BindingImport.isOutdated(group, by: present) else { return .kept }

@@ -60,7 +60,7 @@ extension EngineCore {
         let now = SystemClock.monotonicMilliseconds()
         let end = calls.requests(for: aor).filter { $0.machine.end == nil && $0.machine.isWaiting }
             .map { $0.machine.endsAt }.max()
-        guard let shared, let end else { return }
+        guard let shared = store.shared, let end else { return }
         shared.holdAgain(
             for: aor, seconds: max(0, end - now) / 1000 + Self.retention / 1000, now: SystemClock.wallSeconds()
         ) { (store) throws(StoreError) in
@@ -78,6 +78,24 @@ extension EngineCore {
             case .failure(.corrupt): break
             case .failure: lookLater(at: aor)
             }
+        }
+    }
+
+    /// Reads the bindings of a user for a request that may be held. Where other nodes do not know of it, its user is looked
+    /// at again and again.
+    func hold<Answer>(
+        for message: WakeMessage, _ work: @escaping (any BindingStore) throws(StoreError) -> Answer,
+        then: @escaping (Result<Answer, StoreError>, HoldState) -> Void
+    ) {
+        guard let shared = store.shared else { return then(store.askOwn(work), HoldState()) }
+        // Longer than the request is held: phones may come late.
+        shared.hold(
+            for: message.aor, claim: message.key.claim,
+            seconds: context.holdSeconds(of: message) + Self.retention / 1000,
+            now: SystemClock.wallSeconds(), work
+        ) { [weak self] result, state in
+            then(result, state)
+            if case .success = result, !state.isKnown { self?.lookLater(at: message.aor) }
         }
     }
 
@@ -157,7 +175,7 @@ extension EngineCore {
 
     /// Lists the nodes that share the store.
     func nodes(_ message: MessageReader, _ peer: EnginePeer) {
-        guard let shared else {
+        guard let shared = store.shared else {
             return fail(message, peer, "this engine shares its store with nobody; set store to a server's address")
         }
         let own = NodeName.of(context.settings)
@@ -186,7 +204,7 @@ extension EngineCore {
 
     /// What other nodes are told of a REGISTER at this one; nil when nobody shares the store.
     func notice(of registration: Registration, _ host: RegisteringHost) -> [UInt8]? {
-        guard shared != nil else { return nil }
+        guard store.shared != nil else { return nil }
         let route = NodeRoute(nodeURI: context.settings.text(.nodeURI))
         let contacts = registration.contacts.map { contact in
             let isRemoval = registration.isRemoval(contact)
@@ -213,4 +231,13 @@ struct ElsewhereContact: Equatable {
     let flow: String
     /// Seconds since 1970: what is stored of it since then is known.
     let registeredAt: Int64
+}
+
+extension WakeKey {
+    /// The same on all nodes, and short (FNV-1a, 64 bits): two requests of one user that share it would share a push.
+    var claim: String {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in "\(callID)\n\(cseq)\n\(event.rawValue)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return String(hash, radix: 36)
+    }
 }

@@ -74,10 +74,10 @@ public final class EngineServer {
             settings: settings, store: filter.map { FilteredStore(store, $0) } ?? store, shared: shared,
             delivery: delivery, log: log)
         if settings.storeChoice == .sqlite {
-            core.storeFile = StoreFile(settings.text(.storePath))
+            core.store.file = StoreFile(settings.text(.storePath))
             clockFile = ClockFile(storePath: settings.text(.storePath))
         }
-        core.clock = ClockWatch(
+        core.store.clock = ClockWatch(
             clockFile?.record, wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds(), now: loop.now)
         (core.upstream, upstreamCheckpoints) = try Self.openUpstream(settings, core, log)
         let problems = delivery.open()
@@ -283,7 +283,7 @@ public final class EngineServer {
                 log(.error, "secret_key_file: \(error.message); X-PIID is not kept")
             }
         }
-        guard !settings.isGateway || core.shared == nil else {
+        guard !settings.isGateway || core.store.shared == nil else {
             throw EngineFailure(
                 message: "upper_servers: a gateway has its bindings for itself; set store = sqlite or memory")
         }
@@ -308,7 +308,7 @@ public final class EngineServer {
             core.upstream?.lookAtClock()
             core.lookAtStore()
             listener.look()
-            if let path = core.storeFile?.foundMissing() {
+            if let path = core.store.file?.foundMissing() {
                 log(
                     .error,
                     "store_path: \(path) was removed or replaced; bindings stored from now on are lost when the engine ends; restart it, and phones are bound again by their next REGISTER"
@@ -321,17 +321,18 @@ public final class EngineServer {
     /// Bindings whose time is over go, a bounded number at a time so that calls never wait for it.
     private func housekeeping() {
         var pause: Int64 = 60_000
-        core.lookAtClock()
-        if core.clock.pending == nil {
+        core.store.lookAtClock()
+        if core.store.clock.pending == nil {
             let wall = SystemClock.wallSeconds()
             clockFile?.keep(
                 wall: wall, running: SystemClock.runningSeconds(),
-                seen: core.clock.lastSeen(wall: wall, now: loop.now, core.delivery.clocks.current))
+                seen: core.store.clock.lastSeen(wall: wall, now: loop.now, core.delivery.clocks.current))
         }
         do throws(StoreError) {
-            if try core.forgetSome(now: loop.now, wall: loop.wallSeconds) { pause = 50 }
+            let clock = core.delivery.clocks.current
+            if try core.store.forgetSome(now: loop.now, wall: loop.wallSeconds, clock) { pause = 50 }
         } catch {
-            core.note(error)
+            core.store.failed(error)
             log(.error, "old bindings could not be dropped: \(error)")
         }
         for failure in [checkpoints, upstreamCheckpoints].compactMap({ $0?.takeFailure() }) {

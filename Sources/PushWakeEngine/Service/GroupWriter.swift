@@ -40,7 +40,7 @@ final class GroupWriter {
                 core.context.log(.error, "registrations wait in the journal until the store can be written: \(error)")
             }
             hasFailed = true
-            core.note(error)
+            core.store.failed(error)
             writeSoon()
         }
     }

@@ -70,7 +70,7 @@ struct LastHour {
 extension EngineCore {
     /// Begins, and goes on as long as the engine lives.
     func watchHour() {
-        hour.mark(context.times, bindings: storeState.bindings)
+        hour.mark(context.times, bindings: store.state.bindings)
         context.loop.schedule(after: LastHour.part) { [weak self] in self?.watchHour() }
     }
 }

@@ -69,7 +69,7 @@ final class RefreshWatch {
 
     private func learnEnds() {
         do throws(StoreError) {
-            if try core.store.learnEnds(limit: Self.learned) { knowsEnds = true }
+            if try core.store.own.learnEnds(limit: Self.learned) { knowsEnds = true }
         } catch {
             fail(error)
         }
@@ -87,7 +87,7 @@ final class RefreshWatch {
         let begin = max(walk.cursor, ExpiryCursor(time: now))
         guard begin < end else { return false }
         do throws(StoreError) {
-            let page = try core.store.ending(
+            let page = try core.store.own.ending(
                 after: begin, by: end.time, refreshingThemselves: walk.isOfOwnRefreshers, limit: Self.batch)
             for ending in page.found {
                 try push(ending.binding, lead: walk.lead, now: now)
@@ -108,7 +108,7 @@ final class RefreshWatch {
         guard isEndless || life >= 2 * lead, core.delivery.canPush(binding) else { return }
         let kind = APNsTokenKind(core.context.settings)
         let binding = kind.named(binding)
-        let bindings = kind.named(try core.store.bindings(of: binding.aor, now: now))
+        let bindings = kind.named(try core.store.own.bindings(of: binding.aor, now: now))
         let plan = Plan(.refresh, bindings, isAwake: bindings.map { _ in false })
         guard let chosen = plan.pushes.first(where: { bindings[$0.index] == binding }) else { return }
         let left = binding.expiresAt - now

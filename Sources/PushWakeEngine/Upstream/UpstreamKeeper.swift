@@ -310,7 +310,7 @@ final class UpstreamKeeper {
     /// Push bindings of an account.
     func bindings(_ account: KeptAccount) -> [Binding] {
         guard !account.aor.isEmpty else { return [] }
-        return (try? core.store.bindings(of: account.aor, now: wall)) ?? []
+        return (try? core.store.own.bindings(of: account.aor, now: wall)) ?? []
     }
 
     /// Somebody has removed these bindings of a user by hand.
@@ -343,7 +343,7 @@ final class UpstreamKeeper {
         core.context.log(.warning, "\(why): \(account.name)\(removes ? "; its push bindings are removed" : "")")
         guard removes, !account.aor.isEmpty else { return }
         do throws(StoreError) {
-            _ = try core.store.remove(.all, of: account.aor, reason: why, now: wall)
+            _ = try core.store.own.remove(.all, of: account.aor, reason: why, now: wall)
         } catch {
             core.context.log(.error, "bindings of \(account.aor) could not be removed: \(error)")
         }
@@ -408,7 +408,7 @@ final class UpstreamKeeper {
         }
         // A binding whose store cannot be read is not gone.
         let isWanted =
-            account.aor.isEmpty ? false : (try? core.store.bindings(of: account.aor, now: wall))?.isEmpty != true
+            account.aor.isEmpty ? false : (try? core.store.own.bindings(of: account.aor, now: wall))?.isEmpty != true
         let orders = follow(account) { machine in machine.due(now: now, wallSeconds: wall, isWanted: isWanted) }
         core.dispatch(orders)
     }

@@ -85,8 +85,8 @@ private final class LockedStore: BindingStore {
 
     @Test func `tells its store, and the log once`() throws {
         let bench = try Bench()
-        bench.core.lookAtClock(wall: bench.wall + years, running: bench.running)
-        bench.core.lookAtClock(wall: bench.wall + years, running: bench.running)
+        bench.core.store.lookAtClock(wall: bench.wall + years, running: bench.running)
+        bench.core.store.lookAtClock(wall: bench.wall + years, running: bench.running)
         let bindings = try bench.store.bindings(of: "bob", now: bench.wall + years)
         #expect(bindings.map(\.registeredAt) == [bench.wall + years - 60])
         #expect(bench.written().count { $0.contains("put forward by 3650 days") } == 1)
@@ -95,17 +95,17 @@ private final class LockedStore: BindingStore {
     @Test func `tells it again when it was locked, and drops nothing before`() throws {
         let bench = try Bench()
         bench.store.isLocked = true
-        bench.core.lookAtClock(wall: bench.wall + years, running: bench.running)
-        #expect(bench.core.clock.pending != nil && bench.core.storeRefusal != nil)
-        #expect(try bench.core.forgetSome(now: bench.late, wall: bench.wall + years) == false)
+        bench.core.store.lookAtClock(wall: bench.wall + years, running: bench.running)
+        #expect(bench.core.store.clock.pending != nil && bench.core.store.refusal != nil)
+        #expect(try bench.core.store.forgetSome(now: bench.late, wall: bench.wall + years, nil) == false)
         bench.core.lookAtStore()
         bench.store.isLocked = false
-        #expect(try bench.core.forgetSome(now: bench.late, wall: bench.wall + years) == false)
+        #expect(try bench.core.store.forgetSome(now: bench.late, wall: bench.wall + years, nil) == false)
         #expect(bench.store.forgot == 0)
         bench.core.lookAtStore()
-        #expect(bench.core.clock.pending == nil && bench.core.storeRefusal == nil)
+        #expect(bench.core.store.clock.pending == nil && bench.core.store.refusal == nil)
         #expect(try bench.store.bindings(of: "bob", now: bench.wall + years).count == 1)
-        _ = try bench.core.forgetSome(now: bench.late, wall: bench.wall + years)
+        _ = try bench.core.store.forgetSome(now: bench.late, wall: bench.wall + years, nil)
         #expect(bench.store.forgot == 1 && bench.store.store.count() == 1)
         #expect(bench.written().count { $0.contains("could not be given") } == 1)
     }
@@ -113,8 +113,8 @@ private final class LockedStore: BindingStore {
     @Test func `leaves all as it is when the clock is right again before the store was told`() throws {
         let bench = try Bench()
         bench.store.isLocked = true
-        bench.core.lookAtClock(wall: bench.wall + years, running: bench.running)
-        bench.core.lookAtClock(wall: bench.wall + 5, running: bench.running + 5)
+        bench.core.store.lookAtClock(wall: bench.wall + years, running: bench.running)
+        bench.core.store.lookAtClock(wall: bench.wall + 5, running: bench.running + 5)
         bench.store.isLocked = false
         bench.core.lookAtStore()
         #expect(try bench.store.bindings(of: "bob", now: bench.wall + 5).map(\.registeredAt) == [bench.wall - 60])
@@ -123,14 +123,16 @@ private final class LockedStore: BindingStore {
     @Test func `drops nothing at its start, when the clock may be years ahead`() throws {
         let bench = try Bench()
         let wrong = bench.wall + years
-        bench.core.clock = ClockWatch(
+        bench.core.store.clock = ClockWatch(
             ClockFile.Record(boot: nil, seen: bench.wall), wall: wrong, running: 20, now: bench.loop.now)
         for minutes in [0, 5, 11, 600] as [Int64] {
-            #expect(try !bench.core.forgetSome(now: bench.loop.now + minutes * 60_000, wall: wrong + minutes * 60))
+            #expect(
+                try !bench.core.store.forgetSome(
+                    now: bench.loop.now + minutes * 60_000, wall: wrong + minutes * 60, nil))
         }
         #expect(bench.store.forgot == 0)
         // It is put right.
-        bench.core.lookAtClock(wall: bench.wall + 700, running: 720)
+        bench.core.store.lookAtClock(wall: bench.wall + 700, running: 720)
         #expect(try bench.store.bindings(of: "bob", now: bench.wall + 700).map(\.registeredAt) == [bench.wall - 60])
     }
 }

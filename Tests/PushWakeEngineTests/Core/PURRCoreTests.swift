@@ -46,7 +46,7 @@ private let fcm = "pn-provider=fcm;pn-param=project;pn-prid=abc:def"
         _ = try register(bench, fcm, instance: "2")
         let purr = try purr(line)
         for text in [purr, purr.uppercased()] {
-            let device = try #require(try bench.core.device(ofPURR: text))
+            let device = try #require(try bench.core.store.device(ofPURR: text))
             #expect(device.aor == "bob")
             #expect(device.instance == "<1>")
             #expect(device.bindings.map(\.token) == ["00fc13ad"])
@@ -65,7 +65,9 @@ private let fcm = "pn-provider=fcm;pn-param=project;pn-prid=abc:def"
             String(repeating: "0", count: 32), String(repeating: "f", count: 1_000_000), "\u{0}", "é\u{301}",
             purr.map { "%3\($0)" }.joined(),
         ]
-        for text in altered + hostile { #expect(try bench.core.device(ofPURR: text) == nil, "\(text.prefix(80))") }
+        for text in altered + hostile {
+            #expect(try bench.core.store.device(ofPURR: text) == nil, "\(text.prefix(80))")
+        }
     }
 
     @Test func `is told no PURR and found by none unless it is set`() throws {
@@ -74,7 +76,7 @@ private let fcm = "pn-provider=fcm;pn-param=project;pn-prid=abc:def"
         #expect(line == "Feature-Caps: *;+sip.pns=\"apns\"")
         let stored = try #require(bench.store.bindings(of: "bob", now: SystemClock.wallSeconds()).first)
         let purr = try #require(bench.store.purr(of: stored, now: SystemClock.wallSeconds()) { PURR(high: 1, low: 2) })
-        #expect(try bench.core.device(ofPURR: purr.text) == nil)
+        #expect(try bench.core.store.device(ofPURR: purr.text) == nil)
     }
 
     @Test(arguments: [
@@ -110,8 +112,8 @@ private let fcm = "pn-provider=fcm;pn-param=project;pn-prid=abc:def"
         let purr = try purr(try #require(try register(bench, fcm).first))
         let renewed = try register(bench, "pn-provider=fcm;pn-param=project;pn-prid=new:token", cseq: 2)
         #expect(try self.purr(try #require(renewed.first)) == purr)
-        #expect(try bench.core.device(ofPURR: purr)?.bindings.map(\.token) == ["new:token"])
+        #expect(try bench.core.store.device(ofPURR: purr)?.bindings.map(\.token) == ["new:token"])
         _ = try register(bench, "pn-provider=fcm;pn-param=project;pn-prid=null", cseq: 3)
-        #expect(try bench.core.device(ofPURR: purr) == nil)
+        #expect(try bench.core.store.device(ofPURR: purr) == nil)
     }
 }

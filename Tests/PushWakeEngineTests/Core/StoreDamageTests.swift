@@ -16,15 +16,16 @@ import Testing
         let core = EngineCore(
             settings: Settings(), store: MemoryStore(),
             delivery: Delivery(settings: Settings(), loop: loop, log: log), log: log)
-        #expect(core.storeState.isUsable && core.storeRefusal == nil)
+        #expect(core.store.state.isUsable && core.store.refusal == nil)
         for _ in 0..<3 {
-            let answer = core.direct { (_) throws(StoreError) -> Int in throw .corrupt("b.db is damaged; move it away")
+            let answer = core.store.askOwn { (_) throws(StoreError) -> Int in
+                throw .corrupt("b.db is damaged; move it away")
             }
             #expect(answer == .failure(.corrupt("b.db is damaged; move it away")))
         }
         // A page that can be written says nothing of the others.
         core.lookAtStore()
-        #expect(!core.storeState.isUsable && core.storeRefusal != nil)
+        #expect(!core.store.state.isUsable && core.store.refusal != nil)
         #expect(lines.map(\.0) == [.error])
         #expect(lines.map(\.1) == ["b.db is damaged; move it away"])
     }

@@ -55,7 +55,7 @@ struct ClockWatch {
     }
 }
 
-extension EngineCore {
+extension StoreAccess {
     /// Asks whether the clock was put right, before anything is done by it.
     func lookAtClock(wall: Int64 = SystemClock.wallSeconds(), running: Int64 = SystemClock.runningSeconds()) {
         guard let jump = clock.look(wall: wall, running: running) else { return }
@@ -67,13 +67,13 @@ extension EngineCore {
         if let shared {
             clock.settle()
             lastJump = jump
-            return move(shared, by: jump) { [context] in if let failure = $0 { Self.say(failure, context.log) } }
+            return move(shared, by: jump) { [self] in if let failure = $0 { say(failure) } }
         }
-        if let failure = tellOfJump() { Self.say(failure, context.log) }
+        if let failure = tellOfJump() { say(failure) }
     }
 
     /// Tells the store of a jump that it could not be told of before: a backup or a second process may have held its lock.
-    func tellOfJumpAgain() {
+    func retryClockJump() {
         guard clock.pending != nil, tellOfJump() == nil else { return }
         context.log(.notice, "bindings have the time of the new clock now")
     }
@@ -81,17 +81,17 @@ extension EngineCore {
     private func tellOfJump() -> StoreError? {
         guard let jump = clock.pending else { return nil }
         do throws(StoreError) {
-            try store.clockJumped(from: jump.old, to: jump.new)
+            try own.clockJumped(from: jump.old, to: jump.new)
             clock.settle()
             return nil
         } catch {
-            note(error)
+            failed(error)
             return error
         }
     }
 
-    private static func say(_ failure: StoreError, _ log: EngineLog) {
-        log(.error, "bindings could not be given the time of the new clock yet: \(failure)")
+    private func say(_ failure: StoreError) {
+        context.log(.error, "bindings could not be given the time of the new clock yet: \(failure)")
     }
 
     /// Again and again until no user is left out: a store that nodes share may come after the clock. Whoever has been moved
@@ -110,10 +110,11 @@ extension EngineCore {
         }
     }
 
-    /// Drops some of what is over in the store of this process; true when there is more.
-    func forgetSome(now: Int64, wall: Int64) throws(StoreError) -> Bool {
+    /// Drops some of what is over in the store of this process; true when there is more. `reading` is what a push service
+    /// says about the clock.
+    func forgetSome(now: Int64, wall: Int64, _ reading: ClockReading?) throws(StoreError) -> Bool {
         // A server that nodes share forgets by itself.
-        guard shared == nil, clock.mayForget(now: now, delivery.clocks.current) else { return false }
-        return try store.forget(now: wall, limit: 200) == 200
+        guard shared == nil, clock.mayForget(now: now, reading) else { return false }
+        return try own.forget(now: wall, limit: 200) == 200
     }
 }
