@@ -43,7 +43,8 @@ final class FastAGIServer {
             throw Failure(message: "\(error.setting): \(error.message)")
         }
         do throws(SystemError) {
-            listener = try LineListener(socket, loop: loop, onFull: { core.descriptorsAreShort($0) }) { [weak self] in
+            listener = try LineListener(socket, loop: loop, onFull: { core.hosts.descriptorsAreShort($0) }) {
+                [weak self] in
                 self?.accept($0, $1)
             }
         } catch {

@@ -69,7 +69,7 @@ extension EngineCore {
     func callEnded(_ message: MessageReader, _ peer: EnginePeer) {
         let how = CallEnd(how: EngineClient.number(.how, in: message), status: 480, reason: "")
         endCall(aor: EngineClient.text(.aor, in: message), callID: EngineClient.text(.callID, in: message), how)
-        reply(to: message, peer) { _ in }
+        hosts.reply(to: message, peer) { _ in }
     }
 
     /// Ends the requests of a user with this Call-ID that channels wait for, those too whose bindings are still being asked
@@ -117,7 +117,7 @@ extension EngineCore {
         let contact = EngineClient.text(.contactURI, in: message)
         let registration = CallRegistration(contact: CallContact(key: contact))
         dispatch(registered(registration, uri: contact, aor: EngineClient.text(.aor, in: message), domain: ""))
-        reply(to: message, peer) { _ in }
+        hosts.reply(to: message, peer) { _ in }
     }
 
     /// Tells the requests of a user about a contact; the verbs for their hosts come back.

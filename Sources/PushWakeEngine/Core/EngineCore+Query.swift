@@ -30,47 +30,47 @@ extension EngineCore {
             case .nodes: nodes(message, peer)
             case .explain: explain(message, peer, aor: argument)
             case .diagnose: diagnose(message, peer, argument)
-            case nil: fail(message, peer, "unknown query; install engine and module of one release")
+            case nil: hosts.fail(message, peer, "unknown query; install engine and module of one release")
             }
         } catch {
-            fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+            hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
         }
     }
 
     private func stats(_ message: MessageReader, _ peer: EnginePeer) throws(StoreError) {
         let count = store.shared == nil ? try store.own.count() : nil
-        reply(to: message, peer) { writer in
+        hosts.reply(to: message, peer) { writer in
             writer.put(.row, 1)
-            if store.shared != nil { Self.put("node", NodeName.of(context.settings), &writer) }
+            if store.shared != nil { writer.column("node", NodeName.of(context.settings)) }
             // Nobody counts those that nodes share.
-            if let count { Self.put("bindings", Int64(count), &writer) }
-            Self.put("registers_waiting", Int64(registersWaiting), &writer)
-            Self.put("requests_held", Int64(calls.live), &writer)
-            Self.put("requests_kept", Int64(calls.count), &writer)
-            Self.put("requests_dropped", Int64(calls.forgottenEarly), &writer)
-            Self.put("queued", Int64(delivery.queued), &writer)
+            if let count { writer.column("bindings", Int64(count)) }
+            writer.column("registers_waiting", Int64(registersWaiting))
+            writer.column("requests_held", Int64(calls.live))
+            writer.column("requests_kept", Int64(calls.count))
+            writer.column("requests_dropped", Int64(calls.forgottenEarly))
+            writer.column("queued", Int64(delivery.queued))
             put(load: delivery.queues, &writer)
             if let upstream, upstream.accounts.count > 0 || upstream.sent > 0 {
-                Self.put("upstream_accounts", Int64(upstream.accounts.count), &writer)
-                Self.put("upstream_sent", Int64(upstream.sent), &writer)
-                Self.put("upstream_refused", Int64(upstream.refused), &writer)
+                writer.column("upstream_accounts", Int64(upstream.accounts.count))
+                writer.column("upstream_sent", Int64(upstream.sent))
+                writer.column("upstream_refused", Int64(upstream.refused))
             }
-            for row in context.statistics.rows() { Self.put(row.name, row.value, &writer) }
+            for row in context.statistics.rows() { writer.column(row.name, row.value) }
             if let counters = capture?.counters {
-                Self.put("hep_sent", counters.sent, &writer)
-                Self.put("hep_dropped", counters.dropped, &writer)
+                writer.column("hep_sent", counters.sent)
+                writer.column("hep_dropped", counters.dropped)
             }
         }
     }
 
     private func put(load queues: ChannelQueues, _ writer: inout MessageWriter) {
-        Self.put("waiting", Int64(queues.waiting), &writer)
-        Self.put("in_flight", Int64(queues.inFlight), &writer)
-        Self.put("providers_backed_off", Int64(queues.held), &writer)
-        Self.put("load_level", Int64(context.load.meter.level.rawValue), &writer)
-        Self.put("load_queue_percent", Int64(context.load.meter.sample.queueFill), &writer)
-        Self.put("load_lag_ms", context.load.meter.sample.lag, &writer)
-        Self.put("load_cpu_percent", Int64(context.load.meter.sample.cpu), &writer)
+        writer.column("waiting", Int64(queues.waiting))
+        writer.column("in_flight", Int64(queues.inFlight))
+        writer.column("providers_backed_off", Int64(queues.held))
+        writer.column("load_level", Int64(context.load.meter.level.rawValue))
+        writer.column("load_queue_percent", Int64(context.load.meter.sample.queueFill))
+        writer.column("load_lag_ms", context.load.meter.sample.lag)
+        writer.column("load_cpu_percent", Int64(context.load.meter.sample.cpu))
     }
 
     private func bindings(
@@ -85,7 +85,7 @@ extension EngineCore {
         do throws(ListingConditions.Mistake) {
             return try ListingConditions(lines: lines)
         } catch {
-            fail(message, peer, error.message)
+            hosts.fail(message, peer, error.message)
             return nil
         }
     }
@@ -101,7 +101,7 @@ extension EngineCore {
             do throws(StoreError) {
                 try page(message, peer, conditions, BindingsPage(cursor), form)
             } catch {
-                fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+                hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             }
         }
     }
@@ -117,10 +117,9 @@ extension EngineCore {
         _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, _ page: BindingsPage,
         _ form: RowForm
     ) throws(StoreError) {
-        writer.begin(.reply, id: message.id)
-        if let next = try fill(&writer, conditions, from: page, form) { writer.put(.cursor, next.cursor) }
-        guard !writer.isOverfull else { return fail(message, peer, "the answer is longer than one message") }
-        peer.send(writer.bytes)
+        try hosts.reply(to: message, peer) { (writer) throws(StoreError) in
+            if let next = try fill(&writer, conditions, from: page, form) { writer.put(.cursor, next.cursor) }
+        }
     }
 
     /// Puts as many rows as fit a page and its time; gives where the next page begins, nil after the last row.
@@ -209,7 +208,7 @@ extension EngineCore {
         } then: { [self] result in
             switch result {
             case .success(let bindings): explain(message, peer, aor, request, bindings)
-            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+            case .failure(let error): hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             }
         }
     }
@@ -222,18 +221,20 @@ extension EngineCore {
             let explanation = try PushExplanation.explain(
                 bindings, of: aor, request: request, event: event,
                 wanted: APNsPushType(name: EngineClient.text(.pushType, in: message)), settings: context.settings)
-            reply(to: message, peer) { writer in
+            hosts.reply(to: message, peer) { writer in
                 writer.put(.text, explanation.json.span)
                 for problem in explanation.problems { writer.put(.problem, problem) }
             }
         } catch {
-            fail(message, peer, error.message)
+            hosts.fail(message, peer, error.message)
         }
     }
 
     private func removeFound(_ message: MessageReader, _ peer: EnginePeer, _ lines: String) {
         guard let conditions = conditions(message, peer, lines) else { return }
-        guard !conditions.aor.isEmpty else { return fail(message, peer, "whose bindings? name the user with aor=") }
+        guard !conditions.aor.isEmpty else {
+            return hosts.fail(message, peer, "whose bindings? name the user with aor=")
+        }
         remove(message, peer, conditions.aor) { [self] (store) throws(StoreError) in
             try remove(conditions, in: store)
         }
@@ -300,11 +301,11 @@ extension EngineCore {
                 context.statistics.countRemoval(.byHand, removed.count)
                 dispatch(unbound(removed, of: aor))
                 upstream?.removed(removed, of: aor)
-                reply(to: message, peer) { writer in
+                hosts.reply(to: message, peer) { writer in
                     writer.put(.row, 1)
-                    Self.put("removed", Int64(removed.count), &writer)
+                    writer.column("removed", Int64(removed.count))
                 }
-            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+            case .failure(let error): hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             }
         }
     }
@@ -322,7 +323,7 @@ extension EngineCore {
             switch result {
             case .success((let aors, let next)):
                 sharedRows(of: aors, page, next: next, message, peer, conditions, form)
-            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+            case .failure(let error): hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             }
         }
     }
@@ -336,8 +337,10 @@ extension EngineCore {
         var failure: StoreError?
         let now = SystemClock.wallSeconds()
         let finish: () -> Void = { [self] in
-            if let failure { return fail(message, peer, "the store cannot be used: \(failure)", isStoreAway: true) }
-            reply(to: message, peer) { writer in
+            if let failure {
+                return hosts.fail(message, peer, "the store cannot be used: \(failure)", isStoreAway: true)
+            }
+            hosts.reply(to: message, peer) { writer in
                 for (index, row) in found.joined().enumerated().dropFirst(page.skipped) {
                     guard writer.bytes.count < Self.pageBytes else {
                         return writer.put(.cursor, BindingsPage(user: page.user, skipped: index).cursor)
@@ -376,10 +379,10 @@ extension EngineCore {
         // The log has all.
         let left = notes.count - Self.mostNotes
         let rest = left > 0 ? [ReloadNote.problem("and \(left) more, which are in the log")] : []
-        reply(to: message, peer) { writer in
+        hosts.reply(to: message, peer) { writer in
             for note in notes.prefix(Self.mostNotes) + rest {
                 writer.put(.row, 1)
-                Self.put(note.column, note.text, &writer)
+                writer.column(note.column, note.text)
             }
         }
     }
@@ -396,24 +399,24 @@ extension EngineCore {
             return writer.put(.text, line.span)
         }
         writer.put(.row, 1)
-        Self.put("aor", binding.aor, &writer)
-        Self.put("provider", binding.provider.name, &writer)
-        Self.put("environment", binding.environment.name, &writer)
-        Self.put("app", binding.app, &writer)
-        Self.put("service", binding.service?.name ?? "", &writer)
-        Self.put("token", EngineLog.shortened(binding.token), &writer)
-        Self.put("dialect", binding.dialect.name, &writer)
+        writer.column("aor", binding.aor)
+        writer.column("provider", binding.provider.name)
+        writer.column("environment", binding.environment.name)
+        writer.column("app", binding.app)
+        writer.column("service", binding.service?.name ?? "")
+        writer.column("token", EngineLog.shortened(binding.token))
+        writer.column("dialect", binding.dialect.name)
         if let choice = payloadChoice(for: binding) {
-            Self.put("payload", choice.payload, &writer)
-            Self.put("payload_reason", choice.reason, &writer)
+            writer.column("payload", choice.payload)
+            writer.column("payload_reason", choice.reason)
         }
-        Self.put("instance", binding.instance, &writer)
-        Self.put("contact", binding.contactWithoutPushParameters, &writer)
-        Self.put("registered_ago", max(0, now &- binding.registeredAt), &writer)
-        Self.put("expires_in", max(0, binding.expiresAt &- now), &writer)
-        Self.put("removed", row.removed, &writer)
-        Self.put("shared_with", row.others.joined(separator: " "), &writer)
-        if store.shared != nil { Self.put("node", NodeRoute.node(of: binding.route), &writer) }
+        writer.column("instance", binding.instance)
+        writer.column("contact", binding.contactWithoutPushParameters)
+        writer.column("registered_ago", max(0, now &- binding.registeredAt))
+        writer.column("expires_in", max(0, binding.expiresAt &- now))
+        writer.column("removed", row.removed)
+        writer.column("shared_with", row.others.joined(separator: " "))
+        if store.shared != nil { writer.column("node", NodeRoute.node(of: binding.route)) }
         put(row.record, &writer)
     }
 
@@ -425,12 +428,12 @@ extension EngineCore {
     /// -1 stands for what is not known.
     private func put(_ record: WakeRecord, _ writer: inout MessageWriter) {
         let now = context.loop.now
-        Self.put("last_push_ago", WakeRecords.ago(record.lastPush, now: now) ?? -1, &writer)
-        Self.put("last_wake_ago", WakeRecords.ago(record.lastWake, now: now) ?? -1, &writer)
-        Self.put("accepted", Int64(record.accepted), &writer)
-        Self.put("woke", Int64(record.woke), &writer)
-        Self.put("wake_percent", record.wakePercent.map(Int64.init) ?? -1, &writer)
-        Self.put("wake_ms", record.meanLatency ?? -1, &writer)
-        Self.put("verdict", record.assessment.words, &writer)
+        writer.column("last_push_ago", WakeRecords.ago(record.lastPush, now: now) ?? -1)
+        writer.column("last_wake_ago", WakeRecords.ago(record.lastWake, now: now) ?? -1)
+        writer.column("accepted", Int64(record.accepted))
+        writer.column("woke", Int64(record.woke))
+        writer.column("wake_percent", record.wakePercent.map(Int64.init) ?? -1)
+        writer.column("wake_ms", record.meanLatency ?? -1)
+        writer.column("verdict", record.assessment.words)
     }
 }

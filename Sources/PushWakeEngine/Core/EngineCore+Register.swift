@@ -44,7 +44,7 @@ extension EngineCore {
             )
             // The phone is there all the same.
             dispatch(tellRequests(of: registration, host))
-            if let peer { fail(message, peer, "the store cannot be written: \(error)", isStoreAway: true) }
+            if let peer { hosts.fail(message, peer, "the store cannot be written: \(error)", isStoreAway: true) }
         }
     }
 
@@ -103,10 +103,10 @@ extension EngineCore {
         } then: { [self] in
             switch $0 {
             case .success(let left):
-                reply(to: message, peer) { writer in
+                hosts.reply(to: message, peer) { writer in
                     for contact in left { writer.put(.staleContact, contact) }
                 }
-            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
+            case .failure(let error): hosts.fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
             }
         }
     }
@@ -134,7 +134,7 @@ extension EngineCore {
         let caps = context.policy.featureCaps(
             of: registration, stored: stored, purrs: kept.purrs, brief: kept.bound.brief)
         var late = own[...]
-        reply(to: message, peer) { writer in
+        hosts.reply(to: message, peer) { writer in
             writer.put(.outcome, outcome.rawValue)
             writer.put(.bindings, kept.bound.stored.count)
             writer.put(.featureCaps, caps.joined())
@@ -359,17 +359,19 @@ extension EngineCore {
     /// Says whose device a PURR names; nobody's when it names none.
     func purrUser(_ message: MessageReader, _ peer: EnginePeer) {
         let text = EngineClient.text(.purr, in: message)
-        guard context.settings.flag(.purr), let purr = PURR(text) else { return reply(to: message, peer) { _ in } }
+        guard context.settings.flag(.purr), let purr = PURR(text) else {
+            return hosts.reply(to: message, peer) { _ in }
+        }
         store.ask(aboutPURR: purr) { [self] (store) throws(StoreError) in
             try self.store.device(ofPURR: text, in: store)
         } then: {
             [self] result in
             switch result {
             case .success(let device):
-                reply(to: message, peer) { writer in
+                hosts.reply(to: message, peer) { writer in
                     if let device { writer.put(.aor, device.aor) }
                 }
-            case .failure(let error): fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
+            case .failure(let error): hosts.fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
             }
         }
     }

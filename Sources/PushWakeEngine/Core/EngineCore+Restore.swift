@@ -19,7 +19,7 @@ extension EngineCore {
         do throws(ListingConditions.Mistake) {
             conditions = try RestoreConditions(lines: lines)
         } catch {
-            return fail(message, peer, error.message)
+            return hosts.fail(message, peer, error.message)
         }
         guard store.shared == nil else { return sharedRestore(message, peer, conditions, after: cursor) }
         pages.add { [weak self] in
@@ -27,7 +27,7 @@ extension EngineCore {
             switch store.askOwn({ [self] (store) throws(StoreError) in try page(conditions, after: cursor, in: store) })
             {
             case .success(let page): tell(page, message, peer, conditions)
-            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+            case .failure(let error): hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             }
         }
     }
@@ -81,7 +81,7 @@ extension EngineCore {
             guard let self, !peer.isClosed else { return }
             switch result {
             case .success((let aors, let next)): sharedRestore(aors, next: next, message, peer, conditions)
-            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+            case .failure(let error): hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             }
         }
     }
@@ -94,7 +94,9 @@ extension EngineCore {
         let users = aors.filter(conditions.listing.admits)
         var left = users.count
         let finish: () -> Void = { [self] in
-            if let failure { return fail(message, peer, "the store cannot be used: \(failure)", isStoreAway: true) }
+            if let failure {
+                return hosts.fail(message, peer, "the store cannot be used: \(failure)", isStoreAway: true)
+            }
             tell((rows, next), message, peer, conditions)
         }
         guard left > 0 else { return finish() }
@@ -121,18 +123,18 @@ extension EngineCore {
             context.log(
                 .notice, "\(page.rows.count) removed binding\(page.rows.count == 1 ? "" : "s") restored by hand")
         }
-        reply(to: message, peer) { writer in
+        hosts.reply(to: message, peer) { writer in
             for row in page.rows {
                 writer.put(.row, 1)
-                Self.put("aor", row.binding.aor, &writer)
-                Self.put("provider", row.binding.provider.name, &writer)
-                Self.put("environment", row.binding.environment.name, &writer)
-                Self.put("app", row.binding.app, &writer)
-                Self.put("service", row.binding.service?.name ?? "", &writer)
-                Self.put("token", EngineLog.shortened(row.binding.token), &writer)
-                Self.put("registered_ago", max(0, now &- row.binding.registeredAt), &writer)
-                Self.put("removed_ago", max(0, now &- row.removedAt), &writer)
-                Self.put("removed", row.reason, &writer)
+                writer.column("aor", row.binding.aor)
+                writer.column("provider", row.binding.provider.name)
+                writer.column("environment", row.binding.environment.name)
+                writer.column("app", row.binding.app)
+                writer.column("service", row.binding.service?.name ?? "")
+                writer.column("token", EngineLog.shortened(row.binding.token))
+                writer.column("registered_ago", max(0, now &- row.binding.registeredAt))
+                writer.column("removed_ago", max(0, now &- row.removedAt))
+                writer.column("removed", row.reason)
             }
             if let next = page.next { writer.put(.cursor, next) }
         }

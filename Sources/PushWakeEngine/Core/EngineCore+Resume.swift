@@ -11,7 +11,7 @@ extension EngineCore {
     /// whose push the old engine had not finished are pushed.
     func resume(_ message: MessageReader, _ peer: EnginePeer) {
         guard let ticket = RequestTicket(message), ticket.message.handle != 0 else {
-            return fail(message, peer, "the ticket of this request is of another release")
+            return hosts.fail(message, peer, "the ticket of this request is of another release")
         }
         if let known = calls[ticket.message.id] {
             // While a leg is out, its end says what becomes of the request.
@@ -20,14 +20,14 @@ extension EngineCore {
                 (verb.status, verb.leg, verb.replaces) = (480, known.machine.newestLeg, known.nextTurn())
                 dispatch([verb])
             }
-            return reply(to: message, peer) { _ in }
+            return hosts.reply(to: message, peer) { _ in }
         }
         // Its end came over another connection, and was faster.
         guard !resumesUnderWay.hasEnded(ticket.message.id, now: SystemClock.monotonicMilliseconds()) else {
-            return reply(to: message, peer) { _ in }
+            return hosts.reply(to: message, peer) { _ in }
         }
         guard store.shared == nil else {
-            reply(to: message, peer) { _ in }
+            hosts.reply(to: message, peer) { _ in }
             let now = SystemClock.monotonicMilliseconds()
             guard resumesUnderWay.begin(ticket, now: now) else { return }
             // Phones that register here until the store has answered are for it, too.
@@ -42,8 +42,8 @@ extension EngineCore {
         switch read {
         case .success(let bindings):
             resume(ticket, bindings)
-            reply(to: message, peer) { _ in }
-        case .failure(let error): fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
+            hosts.reply(to: message, peer) { _ in }
+        case .failure(let error): hosts.fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
         }
     }
 

@@ -13,7 +13,7 @@ extension EngineCore {
             switch result {
             case .success(let targets): send(message, event, to: targets, peer)
             case .failure(let refusal):
-                fail(
+                hosts.fail(
                     message, peer, refusal.text, isMissing: refusal.isMissing, isStoreAway: refusal.isStoreAway)
             }
         }
@@ -37,7 +37,7 @@ extension EngineCore {
                 if waits && pending.pending == 0 { answer(pending) }
             }
         }
-        if !waits { reply(to: message, peer) { $0.put(.pushed, targets.count) } }
+        if !waits { hosts.reply(to: message, peer) { $0.put(.pushed, targets.count) } }
     }
 
     /// Pushes to a user's devices without waiting for the outcome; tells how many, or why none.
@@ -203,29 +203,19 @@ extension EngineCore {
     }
 
     private func answer(_ pending: PendingSend) {
-        reply(to: pending.request, pending.peer) { writer in
+        hosts.reply(to: pending.request, pending.peer) { writer in
             writer.put(.pushed, pending.results.count)
             for result in pending.results {
                 writer.put(.row, 1)
-                Self.put("provider", result.provider.name, &writer)
-                Self.put("app", result.app, &writer)
-                Self.put("token", result.token, &writer)
-                Self.put("outcome", result.outcome.name, &writer)
-                Self.put("status", Int64(result.httpStatus), &writer)
-                Self.put("reason", result.reason, &writer)
-                Self.put("ms", result.microseconds / 1000, &writer)
+                writer.column("provider", result.provider.name)
+                writer.column("app", result.app)
+                writer.column("token", result.token)
+                writer.column("outcome", result.outcome.name)
+                writer.column("status", Int64(result.httpStatus))
+                writer.column("reason", result.reason)
+                writer.column("ms", result.microseconds / 1000)
             }
         }
-    }
-
-    static func put(_ name: String, _ text: String, _ writer: inout MessageWriter) {
-        writer.put(.name, name)
-        writer.put(.text, text)
-    }
-
-    static func put(_ name: String, _ number: Int64, _ writer: inout MessageWriter) {
-        writer.put(.name, name)
-        writer.put(.number, number)
     }
 
     /// Mizutech's letters, the names of `pn-provider`, and what older phones say.
@@ -257,7 +247,7 @@ extension EngineCore {
         case .subscribe:
             // Its sender has hung up: verbs that are kept for its host would go nowhere.
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
-            return fail(message, peer, "the subscription came too late")
+            return hosts.fail(message, peer, "the subscription came too late")
         case .register:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
             return register(message, nil)
@@ -280,7 +270,7 @@ extension EngineCore {
             no push \(EngineLog.names(EngineClient.text(.aor, in: message), EngineClient.text(.callID, in: message))): \
             its sender waited in vain and has given up
             """)
-        fail(message, peer, "the request came too late")
+        hosts.fail(message, peer, "the request came too late")
     }
 }
 

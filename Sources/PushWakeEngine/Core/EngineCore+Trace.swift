@@ -41,7 +41,7 @@ extension EngineCore {
         let now = SystemClock.monotonicMilliseconds()
         // Who held them: a trace is told by the node where the request was.
         let node: CallTrace.Row = store.shared == nil ? [] : [("node", .text(NodeName.of(context.settings)))]
-        reply(to: message, peer) { writer in
+        hosts.reply(to: message, peer) { writer in
             for id in found.prefix(left) {
                 guard let trace = context.traces.trace(of: id) else { continue }
                 Self.put(trace.header(now: now) + node, &writer)
@@ -62,7 +62,7 @@ extension EngineCore {
             try store.bindings(of: name, now: SystemClock.wallSeconds())
         } then: { [self] result in
             if (try? result.get())?.isEmpty == true { text += ", and there is no push binding of such a user" }
-            fail(message, peer, text, isMissing: true)
+            hosts.fail(message, peer, text, isMissing: true)
         }
     }
 
@@ -70,8 +70,8 @@ extension EngineCore {
         writer.put(.row, 1)
         for field in row {
             switch field.value {
-            case .text(let text): put(field.name, text, &writer)
-            case .number(let number): put(field.name, number, &writer)
+            case .text(let text): writer.column(field.name, text)
+            case .number(let number): writer.column(field.name, number)
             }
         }
     }

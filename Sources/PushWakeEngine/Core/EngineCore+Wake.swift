@@ -33,11 +33,11 @@ extension EngineCore {
     ) {
         switch result {
         case .success(let answer):
-            reply(to: message, peer) { answer.encode(into: &$0) }
+            hosts.reply(to: message, peer) { answer.encode(into: &$0) }
             if waits, !peer.isClosed { wait(for: request, peer) }
         case .failure(let error):
             if waits { peer.wait = nil }
-            fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
+            hosts.fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
         }
     }
 

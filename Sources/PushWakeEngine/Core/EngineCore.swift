@@ -12,12 +12,11 @@ internal import PushWakeSystem
 final class EngineCore {
     let context: EngineContext
     let store: StoreAccess
+    let hosts: HostConnections
     let delivery: Delivery
     /// What the times of calls and the number of bindings were in the last hour.
     var hour = LastHour()
     private var failureLines = FailureLines()
-    private var descriptorLines = LineBudget(most: 1, period: 60_000)
-    private let lossLines: LimitedLines
     let claimLines: LimitedLines
     /// REGISTERs that the store of this process has yet to take.
     var late: RegisterBacklog<LateRegister>
@@ -49,9 +48,6 @@ final class EngineCore {
     /// Pushes that wait for `limits` or `dedupe`, and the turns that have a timer or are being taken.
     var putOff: PutOffPushes<PutOffPush>
     var awaitedKeys: Set<LimitKey> = []
-    /// Connections that want results.
-    var subscribers: [EnginePeer] = []
-    var unsentVerbs = UnsentVerbs()
     /// Calls for which phones did not come.
     var callFailures = CallFailures(endsWithRegister: true)
     var removalGuard = TokenRemovalGuard()
@@ -69,7 +65,6 @@ final class EngineCore {
     /// Nil where nobody keeps upstream registrations, as in a core without a service.
     var upstream: UpstreamKeeper?
     var earlyRegistrations = EarlyRegistrations(now: SystemClock.monotonicMilliseconds())
-    var writer = MessageWriter()
     /// Reads all again that can be read again, and says what came of it.
     var onReload: (() -> [ReloadNote])?
 
@@ -79,13 +74,13 @@ final class EngineCore {
     ) {
         context = EngineContext(settings, delivery: delivery, log: log)
         self.store = StoreAccess(store, shared: shared, context)
+        hosts = HostConnections(context)
         self.delivery = delivery
         dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
         limits = PushLimits(settings, seed: UInt64.random(in: 0...UInt64.max))
         putOff = PutOffPushes(capacity: Int(settings.integer(.queueSize)))
         late = RegisterBacklog(most: Self.mostLateRegisters)
         calls = HeldRequests(most: mostRequests)
-        lossLines = LimitedLines(log, most: 1)
         claimLines = LimitedLines(log)
         removalAlarms = LimitedLines(log)
         pages = PageQueue(loop: context.loop)
@@ -126,50 +121,24 @@ final class EngineCore {
         case .send: send(message, peer)
         case .stopWaiting:
             stopWaiting(peer)
-            reply(to: message, peer) { _ in }
+            hosts.reply(to: message, peer) { _ in }
         case .query: query(message, peer)
         case .takeBindings: takeBindings(message, peer)
-        case .subscribe:
-            peer.isSubscribed = true
-            peer.host = UInt64(bitPattern: EngineClient.number(.host, in: message))
-            peer.sendsUpstream = EngineClient.number(.sendsUpstream, in: message) != 0
-            if !subscribers.contains(where: { $0 === peer }) { subscribers.append(peer) }
-            reply(to: message, peer) { _ in }
-            let now = SystemClock.monotonicMilliseconds()
-            for verbs in unsentVerbs.take(for: peer.host, now: now) { peer.send(verbs) }
+        case .subscribe: hosts.subscribe(message, peer)
         case .upstreamRegister: upstreamRegister(message, peer)
         case .upstreamAnswered: upstreamAnswered(message, peer)
         case .reply, .failure, .result, .waitEvent, .verbs, .upstream:
-            fail(message, peer, "this message only goes from the engine to the PBX")
+            hosts.fail(message, peer, "this message only goes from the engine to the PBX")
         }
     }
 
     /// Forgets a connection; a channel that was waiting on it has hung up.
     func closed(_ peer: EnginePeer) {
-        subscribers.removeAll { $0 === peer }
+        hosts.forget(peer)
         if let key = peer.wait {
             forget(peer)
             endCall(aor: key.aor, callID: key.callID, .cancelled)
         }
-    }
-
-    /// Sends the reply to a request.
-    func reply(to message: MessageReader, _ peer: EnginePeer, _ fill: (inout MessageWriter) -> Void) {
-        writer.begin(.reply, id: message.id)
-        fill(&writer)
-        guard !writer.isOverfull else { return fail(message, peer, "the answer is longer than one message") }
-        peer.send(writer.bytes)
-    }
-
-    /// Refuses a request; the text says what to do. `isStoreAway`: nothing is wrong with the request.
-    func fail(
-        _ message: MessageReader, _ peer: EnginePeer, _ text: String, isMissing: Bool = false, isStoreAway: Bool = false
-    ) {
-        writer.begin(.failure, id: message.id)
-        writer.put(.message, text)
-        if isMissing { writer.put(.missing, 1) }
-        if isStoreAway { writer.put(.storeAway, 1) }
-        peer.send(writer.bytes)
     }
 
     /// What was taken is of interest to nobody who does not look for it; of what failed a part is shown when it is much.
@@ -178,27 +147,6 @@ final class EngineCore {
         let (level, leftOut) = failureLines.admit(result.provider, result.outcome, now: context.loop.now)
         if leftOut > 0 { context.log(.info, FailureLines.summary(result.provider, result.outcome, leftOut)) }
         return level
-    }
-
-    /// A peer that does not read has lost a message.
-    func messageLost() {
-        context.statistics.messagesDropped += 1
-        lossLines(
-            .error,
-            "a process of the PBX does not read what the engine sends it; messages are dropped, and requests that wait for them go on when their time is over"
-        )
-    }
-
-    /// Somebody who connects has to wait: said once, not ten times a second.
-    func descriptorsAreShort(_ limit: Int) {
-        guard case .write = descriptorLines.admit(now: context.loop.now) else { return }
-        context.log(
-            .error,
-            """
-            all but a reserve of the \(limit) descriptors are in use: whoever connects now waits; raise LimitNOFILE, or \
-            end clients
-            """
-        )
     }
 
     /// Says how many failures had no line, once their storm is over.
@@ -211,34 +159,7 @@ final class EngineCore {
         context.statistics.count(result)
         if result.httpStatus > 0 { context.times.countAnswer(result.provider, microseconds: result.microseconds) }
         context.log(level(of: result), detail.isEmpty ? result.logLine : "\(result.logLine) (\(detail))")
-        guard !subscribers.isEmpty else { return }
-        writer.begin(.result, id: 0)
-        result.encode(into: &writer)
-        for peer in subscribers { begin(draft: writer.bytes, to: peer, isUrgent: result.outcome != .accepted) }
+        hosts.tell(result)
     }
 
-    /// Milliseconds for which messages that no host waits for may wait for their like (docs/architecture/messages.md).
-    private static let lull: Int64 = 10
-
-    /// Sends at the end of this turn, so that the supervisor wakes up once for a push and what comes of it. That a push was
-    /// taken is told with what else comes in the next moment: where there are many calls, it wakes up once for several.
-    func begin(draft message: [UInt8], to peer: EnginePeer, isUrgent: Bool) {
-        peer.begin(draft: message)
-        sendDrafts(of: peer, isUrgent: isUrgent)
-    }
-
-    /// Sees to it that what was begun goes.
-    func sendDrafts(of peer: EnginePeer, isUrgent: Bool) {
-        guard peer.needsSending(isUrgent: isUrgent) else { return }
-        if isUrgent {
-            context.loop.atEndOfTurn { peer.sendDrafts() }
-        } else {
-            context.loop.schedule(after: Self.lull) { peer.sendDrafts() }
-        }
-    }
-
-    /// The engine ends: what waits goes now.
-    func sendAllDrafts() {
-        for peer in subscribers { peer.sendDrafts() }
-    }
 }

@@ -11,22 +11,22 @@ extension EngineCore {
 
     /// Says of each step on the way to a user's phones how it fares; the last row is what to do.
     func diagnose(_ message: MessageReader, _ peer: EnginePeer, _ aor: String) {
-        guard !aor.isEmpty else { return fail(message, peer, "whose way? name a user as the registrar has it") }
+        guard !aor.isEmpty else { return hosts.fail(message, peer, "whose way? name a user as the registrar has it") }
         facts(of: aor) { [self] in answer(message, peer, UserDiagnosis($0)) }
     }
 
     private func answer(_ message: MessageReader, _ peer: EnginePeer, _ diagnosis: UserDiagnosis) {
-        reply(to: message, peer) { writer in
+        hosts.reply(to: message, peer) { writer in
             for finding in diagnosis.findings {
                 writer.put(.row, 1)
-                Self.put("step", finding.step.rawValue, &writer)
-                Self.put("state", finding.state.rawValue, &writer)
-                Self.put("text", finding.text, &writer)
+                writer.column("step", finding.step.rawValue)
+                writer.column("state", finding.state.rawValue)
+                writer.column("text", finding.text)
             }
             writer.put(.row, 1)
-            Self.put("step", "advice", &writer)
-            Self.put("state", diagnosis.isFine ? "ok" : "fails", &writer)
-            Self.put("text", diagnosis.advice, &writer)
+            writer.column("step", "advice")
+            writer.column("state", diagnosis.isFine ? "ok" : "fails")
+            writer.column("text", diagnosis.advice)
         }
     }
 

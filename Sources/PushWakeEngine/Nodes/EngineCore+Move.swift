@@ -77,19 +77,19 @@ extension EngineCore {
     private func finish(_ outcome: Import, _ message: MessageReader, _ peer: EnginePeer) {
         outcome.open -= 1
         guard outcome.open == 0 else { return }
-        reply(to: message, peer) { writer in
+        hosts.reply(to: message, peer) { writer in
             writer.put(.row, 1)
-            Self.put("stored", outcome.stored, &writer)
-            Self.put("same_here", outcome.present, &writer)
-            Self.put("newer_here", outcome.kept, &writer)
-            Self.put("over", outcome.over, &writer)
+            writer.column("stored", outcome.stored)
+            writer.column("same_here", outcome.present)
+            writer.column("newer_here", outcome.kept)
+            writer.column("over", outcome.over)
             for problem in outcome.problems.prefix(Import.named) {
                 writer.put(.row, 1)
-                if let index = problem.index { Self.put("index", Int64(index), &writer) }
-                Self.put("problem", problem.text, &writer)
+                if let index = problem.index { writer.column("index", Int64(index)) }
+                writer.column("problem", problem.text)
             }
             writer.put(.row, 1)
-            Self.put("problems", Int64(outcome.problems.count), &writer)
+            writer.column("problems", Int64(outcome.problems.count))
         }
     }
 }

@@ -176,26 +176,26 @@ extension EngineCore {
     /// Lists the nodes that share the store.
     func nodes(_ message: MessageReader, _ peer: EnginePeer) {
         guard let shared = store.shared else {
-            return fail(message, peer, "this engine shares its store with nobody; set store to a server's address")
+            return hosts.fail(
+                message, peer, "this engine shares its store with nobody; set store to a server's address")
         }
         let own = NodeName.of(context.settings)
         shared.nodes { [weak self] result in
             guard let self else { return }
             switch result {
-            case .failure(let error): fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+            case .failure(let error): hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
             case .success(let nodes):
                 let now = SystemClock.wallSeconds()
-                reply(to: message, peer) { writer in
+                hosts.reply(to: message, peer) { writer in
                     for node in nodes {
                         writer.put(.row, 1)
-                        Self.put("node", node.name, &writer)
-                        Self.put("version", node.version, &writer)
-                        Self.put("running_for", max(0, now &- node.startedAt), &writer)
-                        Self.put("is_this", node.name == own ? "yes" : "", &writer)
+                        writer.column("node", node.name)
+                        writer.column("version", node.version)
+                        writer.column("running_for", max(0, now &- node.startedAt))
+                        writer.column("is_this", node.name == own ? "yes" : "")
                         let shared = node.name == own ? shared.sharedNames : []
-                        Self.put(
-                            "problem", shared.isEmpty ? "" : "another is \(shared.joined(separator: ", and ")) as well",
-                            &writer)
+                        writer.column(
+                            "problem", shared.isEmpty ? "" : "another is \(shared.joined(separator: ", and ")) as well")
                     }
                 }
             }

@@ -86,7 +86,7 @@ public final class EngineServer {
         do throws(SystemError) {
             try listener.start(
                 onPeer: { [weak self] in self?.take($0) },
-                onFull: { [weak self] in self?.core.descriptorsAreShort($0) })
+                onFull: { [weak self] in self?.core.hosts.descriptorsAreShort($0) })
         } catch {
             throw EngineFailure(message: "\(error)")
         }
@@ -210,7 +210,7 @@ public final class EngineServer {
 
     private func end() {
         core.delivery.endAll()
-        core.sendAllDrafts()
+        core.hosts.flushAll()
         core.storeAcceptances()
         groups?.write()
         core.upstream?.flush()
@@ -401,7 +401,7 @@ extension EngineServer {
                 guard let self, let connection else { return }
                 connection.adjust(loop)
             }
-            connection.peer.onLoss = { [weak self] in self?.core.messageLost() }
+            connection.peer.onLoss = { [weak self] in self?.core.hosts.messageLost() }
         } catch {
             log(.error, "a connection could not be accepted: \(error)")
         }

@@ -9,7 +9,7 @@ internal import PushWakeSystem
 extension EngineCore {
     /// A phone registers: what its host has to do comes back, now or later.
     func upstreamRegister(_ message: MessageReader, _ peer: EnginePeer) {
-        guard let upstream else { return fail(message, peer, "this engine keeps no upstream registrations") }
+        guard let upstream else { return hosts.fail(message, peer, "this engine keeps no upstream registrations") }
         let request = UpstreamMessage(message, others: context.policy.others)
         let registration = request.registration
         let target: UpstreamTarget
@@ -18,7 +18,7 @@ extension EngineCore {
                 requestURI: request.requestURI, to: request.to, account: registration.upstream, route: request.route,
                 servers: upstream.servers)
         } catch {
-            return reply(to: message, peer) { writer in
+            return hosts.reply(to: message, peer) { writer in
                 writer.put(.upstreamAction, UpstreamOrder.Kind.refuse.rawValue)
                 writer.put(.handle, Int64(bitPattern: request.handle.number))
                 switch error {
@@ -38,7 +38,7 @@ extension EngineCore {
         let wanted = UpstreamRequest(
             target: target, local: contact.isEmpty ? request.local : contact, username: request.username)
         guard let account = upstream.account(wanted) else {
-            return fail(message, peer, "there are too many upstream registrations")
+            return hosts.fail(message, peer, "there are too many upstream registrations")
         }
         let orders = upstream.register(phone(request, upstream.bindings(account)), wanted, account)
         answer(message, peer, orders, host: request.handle.host)
@@ -72,7 +72,7 @@ extension EngineCore {
     func upstreamAnswered(_ message: MessageReader, _ peer: EnginePeer?) {
         let id = UInt64(bitPattern: EngineClient.number(.upstreamID, in: message))
         guard let upstream, let account = upstream.sender(of: id) else {
-            if let peer { reply(to: message, peer) { _ in } }
+            if let peer { hosts.reply(to: message, peer) { _ in } }
             return
         }
         var reader = message
@@ -98,31 +98,15 @@ extension EngineCore {
         var said = answer.finish()
         said.isSilence = !isFromServer
         let orders = upstream.answered(id, said)
-        if let peer { self.answer(message, peer, orders, host: host) } else { dispatch(orders) }
+        if let peer { self.answer(message, peer, orders, host: host) } else { hosts.send(orders) }
     }
 
     /// Orders for the host that asked come with the reply.
     private func answer(_ message: MessageReader, _ peer: EnginePeer, _ orders: [UpstreamOrder], host: UInt64) {
-        dispatch(orders.filter { $0.host != host })
-        reply(to: message, peer) { writer in
+        hosts.send(orders.filter { $0.host != host })
+        hosts.reply(to: message, peer) { writer in
             for order in orders where order.host == host { order.encode(into: &writer) }
         }
-    }
-
-    /// Sends orders to the hosts that carry them out.
-    func dispatch(_ orders: [UpstreamOrder]) {
-        for order in orders {
-            guard let peer = subscribers.first(where: { $0.host == order.host && $0.sendsUpstream }) else { continue }
-            writer.begin(.upstream, id: 0)
-            order.encode(into: &writer)
-            peer.send(writer.bytes)
-        }
-    }
-
-    /// A host that sends REGISTERs: the one asked for, or any; nil when none is there.
-    func upstreamHost(_ wanted: UInt64) -> UInt64? {
-        let there = subscribers.filter(\.sendsUpstream)
-        return (there.first { $0.host == wanted } ?? there.first)?.host
     }
 }
 

@@ -410,12 +410,12 @@ final class UpstreamKeeper {
         let isWanted =
             account.aor.isEmpty ? false : (try? core.store.own.bindings(of: account.aor, now: wall))?.isEmpty != true
         let orders = follow(account) { machine in machine.due(now: now, wallSeconds: wall, isWanted: isWanted) }
-        core.dispatch(orders)
+        core.hosts.send(orders)
     }
 
     /// When a refresh may go, where that is later.
     private func putOff(_ account: KeptAccount) -> Int64? {
-        guard let host = core.upstreamHost(account.host) else { return now + Self.hostPause }
+        guard let host = core.hosts.upstreamHost(account.host) else { return now + Self.hostPause }
         account.host = host
         var pace = paces[account.target.server] ?? UpstreamPace()
         defer { paces[account.target.server] = pace }

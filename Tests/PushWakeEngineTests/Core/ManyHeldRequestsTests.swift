@@ -53,7 +53,7 @@ import Testing
             writer.put(.headerValue, "<\(Self.uri);pn-provider=acrobits;pn-param=com.example.phone;pn-prid=00ff>")
         }
         note(reply)
-        bench.core.sendAllDrafts()
+        bench.core.hosts.flushAll()
         return (reply, rung)
     }
 

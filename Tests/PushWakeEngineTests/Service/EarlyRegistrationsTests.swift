@@ -39,7 +39,7 @@ extension CoreBench {
         #expect(reply.kind == .reply)
         var kinds: [Int64] = []
         var rung = ""
-        for bytes in core.unsentVerbs.take(for: UInt64(host), now: SystemClock.monotonicMilliseconds()) {
+        for bytes in core.hosts.undelivered.take(for: UInt64(host), now: SystemClock.monotonicMilliseconds()) {
             var reader = try #require(MessageReader(bytes))
             while let field = reader.next() {
                 if field.tag == .verb { kinds.append(reader.number(field)) }

@@ -81,15 +81,15 @@ extension CoreBench {
 
     @Test func `takes no verbs for a host that has given up on its subscription`() throws {
         let bench = try CoreBench()
-        bench.core.unsentVerbs.keep([1], for: 7, now: SystemClock.monotonicMilliseconds())
+        bench.core.hosts.undelivered.keep([1], for: 7, now: SystemClock.monotonicMilliseconds())
         let late = try #require(try bench.hand(.subscribe, at: 1101) { $0.put(.host, 7) })
         #expect(late.kind == .failure)
-        #expect(bench.core.subscribers.isEmpty)
+        #expect(bench.core.hosts.subscribers.isEmpty)
         #expect(bench.core.context.statistics.wakesExpired == 0)
         let inTime = try bench.hand(.subscribe, at: 1100) { $0.put(.host, 7) }
         #expect(inTime?.kind == .reply)
-        #expect(bench.core.subscribers.count == 1)
-        let left = bench.core.unsentVerbs.take(for: 7, now: SystemClock.monotonicMilliseconds())
+        #expect(bench.core.hosts.subscribers.count == 1)
+        let left = bench.core.hosts.undelivered.take(for: 7, now: SystemClock.monotonicMilliseconds())
         #expect(left.isEmpty)
     }
 
@@ -97,6 +97,6 @@ extension CoreBench {
         let bench = try CoreBench()
         let peer = InnerPeer { _ in }
         for _ in 0..<2 { EngineQuestion.send(bench.core, .subscribe, from: peer) { $0.put(.host, 7) } }
-        #expect(bench.core.subscribers.count == 1)
+        #expect(bench.core.hosts.subscribers.count == 1)
     }
 }

@@ -48,7 +48,7 @@ import Testing
         let core = EngineCore(
             settings: Settings(), store: MemoryStore(), delivery: Delivery(settings: Settings(), loop: loop, log: log),
             log: log)
-        for _ in 0..<3 { core.messageLost() }
+        for _ in 0..<3 { core.hosts.messageLost() }
         #expect(lines.count == 1 && lines[0].contains("does not read"))
         #expect(core.context.statistics.rows().first { $0.name == "messages_dropped" }?.value == 3)
     }
