@@ -232,7 +232,7 @@ extension EngineCore {
         let job = delivery.push(
             push.push, type: push.chosen.type, isTimed: push.isPrompt, deadline: push.deadline, refusal: refusal
         ) { [self] job, verdict, status in
-            let result = recordResult(job, verdict, status)
+            let result = outcomes.record(job, verdict, status)
             let isAccepted = result.outcome == .accepted
             // Its host still holds the request, and the next engine pushes what had no answer (`resume`).
             if verdict == .engineEnds {
@@ -270,7 +270,7 @@ extension EngineCore {
     private func countAccepted(_ entry: RequestPushes.Entry, _ push: Push, _ now: Int64) {
         guard !entry.isCounted else { return }
         entry.isCounted = true
-        accepted(push.binding, now: now)
+        outcomes.accepted(push.binding, now: now)
     }
 
     private func ended(_ binding: Binding, _ request: HeldRequest, _ isAccepted: Bool) {
@@ -326,7 +326,7 @@ extension EngineCore {
             delivery.push(
                 Push(group[chosen.index], content), type: chosen.type, deadline: deadline, refusal: refusal
             ) { [self] job, verdict, status in
-                let result = recordResult(job, verdict, status)
+                let result = outcomes.record(job, verdict, status)
                 context.traces.answered(request.trace, device: device, result, now: SystemClock.monotonicMilliseconds())
             }
         }

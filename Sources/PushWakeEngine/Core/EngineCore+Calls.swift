@@ -87,13 +87,13 @@ extension EngineCore {
         guard request.machine.end == nil else { return }
         let now = SystemClock.monotonicMilliseconds()
         switch how {
-        case .timedOut: countFailures(request)
+        case .timedOut: outcomes.countFailures(request)
         // A proxy says what the caller heard.
-        case .failed where now >= request.machine.endsAt: countFailures(request)
+        case .failed where now >= request.machine.endsAt: outcomes.countFailures(request)
         case .failed, .answered, .cancelled, .completedElsewhere: break
         }
         // What phones say to a channel that has gone on nobody hears.
-        if !request.isHandedOver { countSilences(request, now) }
+        if !request.isHandedOver { outcomes.countSilences(request, now) }
         let verbs = request.machine.ended(how, now: now)
         calls.end(request, forgetAt: now + Self.retention)
         dispatch(perform(verbs, request))
@@ -177,7 +177,7 @@ extension EngineCore {
     func tick(now: Int64) {
         calls.sweep(now: now)
         earlyRegistrations.sweep(now: now)
-        reportLeftOut(now: now)
+        outcomes.reportLeftOut(now: now)
         guard now >= nextAbandonedLook else { return }
         nextAbandonedLook = now + 10_000
         for request in calls.abandoned(now: now) { end(request, .timedOut) }

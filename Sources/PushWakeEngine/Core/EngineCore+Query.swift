@@ -169,11 +169,12 @@ extension EngineCore {
     ) throws(StoreError) -> [ListedBinding] {
         guard conditions.admits(user: user) else { return [] }
         var rows = try store.bindings(of: user, now: now).map {
-            ListedBinding(binding: $0, record: wakeRecords.record(of: $0))
+            ListedBinding(binding: $0, record: outcomes.wakeRecords.record(of: $0))
         }
         if !conditions.aor.isEmpty {
             rows += try store.removed(of: user).map {
-                ListedBinding(binding: $0.binding, record: wakeRecords.record(of: $0.binding), removed: $0.reason)
+                ListedBinding(
+                    binding: $0.binding, record: outcomes.wakeRecords.record(of: $0.binding), removed: $0.reason)
             }
         }
         return rows.filter { $0.isMeant(by: conditions, now) }

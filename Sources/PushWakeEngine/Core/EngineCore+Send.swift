@@ -32,7 +32,7 @@ extension EngineCore {
                 Push(target.binding, content), type: target.type, isWanted: target.isWanted, deadline: deadline,
                 refusal: refusal
             ) { [self] job, verdict, status in
-                pending.results.append(recordResult(job, verdict, status))
+                pending.results.append(outcomes.record(job, verdict, status))
                 pending.pending -= 1
                 if waits && pending.pending == 0 { answer(pending) }
             }
@@ -57,7 +57,7 @@ extension EngineCore {
             if refusal == nil { context.statistics.pushed += 1 }
             delivery.push(Push(target.binding, content), type: target.type, deadline: deadline, refusal: refusal) {
                 [self] job, verdict, status in
-                _ = recordResult(job, verdict, status)
+                _ = outcomes.record(job, verdict, status)
             }
         }
         return targets.count

@@ -11,17 +11,6 @@ extension EngineCore {
     /// Bytes after which a page takes no further row of its kind: the longest trace fits behind it.
     static let pageBytes = 64 * 1024
 
-    /// A push that was to wake a phone for a request was accepted; once for each request.
-    func accepted(_ binding: Binding, now: Int64) { wakeRecords.accepted(binding, now: now) }
-
-    /// The phone of a pushed binding has registered while its request was there, so many milliseconds after the push.
-    func woke(_ binding: Binding, isCall: Bool = true, milliseconds: Int64, now: Int64) {
-        wakeRecords.woke(binding, milliseconds: milliseconds, now: now)
-        if isCall { context.statistics.appVersions.count(binding.token, came: true) }
-        context.statistics.countWake(binding.provider, milliseconds: milliseconds)
-        context.times.countWake(binding.provider, milliseconds: milliseconds)
-    }
-
     /// Tells the traces of a Call-ID or an AoR, or lists the newest requests.
     func trace(
         _ message: MessageReader, _ peer: EnginePeer, _ argument: String, after cursor: String

@@ -79,7 +79,7 @@ extension EngineCore {
     func noteClaims(_ new: [Binding], alsoNoting due: [Binding]) {
         guard !new.isEmpty || !due.isEmpty else { return }
         guard let shared = store.shared else {
-            for binding in new { after(unclaimed.add(binding)) { $0.lookForClaims() } }
+            for binding in new { context.loop.take(unclaimed.add(binding), self) { $0.lookForClaims() } }
             // A push for the first user in the meantime would ring the second.
             if takesTokens { lookForClaims() }
             return

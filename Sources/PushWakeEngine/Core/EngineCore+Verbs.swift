@@ -143,10 +143,10 @@ extension EngineCore {
             request.devices.chosen.indices.contains(device), let chosen = request.devices.chosen[device]
         else { return }
         let binding = request.bindings[chosen.index]
-        callFailures.succeed(binding, now: SystemClock.wallSeconds())
+        outcomes.callFailures.succeed(binding, now: SystemClock.wallSeconds())
         guard let entry = request.pushes.known(binding.token), !entry.hasWoken else { return }
         entry.wokenAt = now
-        woke(binding, isCall: request.content.event == .call, milliseconds: now - pushedAt, now: now)
+        outcomes.woke(binding, isCall: request.content.event == .call, milliseconds: now - pushedAt, now: now)
     }
 
     /// A device that cannot be pushed may have bindings that are no use for this event.

@@ -8,15 +8,15 @@ internal import PushWakeSystem
 /// Answers what the PBX asks: the one place where bindings, wakes and pushes meet.
 ///
 /// It runs on the engine's loop and never waits: a push is handed to `Delivery`, and its end comes
-/// back through `recordResult`.
+/// back through `PushOutcomes`.
 final class EngineCore {
     let context: EngineContext
     let store: StoreAccess
     let hosts: HostConnections
+    let outcomes: PushOutcomes
     let delivery: Delivery
     /// What the times of calls and the number of bindings were in the last hour.
     var hour = LastHour()
-    private var failureLines = FailureLines()
     let claimLines: LimitedLines
     /// REGISTERs that the store of this process has yet to take.
     var late: RegisterBacklog<LateRegister>
@@ -36,8 +36,6 @@ final class EngineCore {
     var isLookDue = false
     /// Sends the traces to a HEP server; nil where there is none.
     var capture: TraceCapture?
-    /// Which tokens wake their phones.
-    var wakeRecords = WakeRecords()
     /// Why the last REGISTER of a user stored nothing.
     var refusals = RecentReasons<String>()
     let pages: PageQueue
@@ -48,20 +46,11 @@ final class EngineCore {
     /// Pushes that wait for `limits` or `dedupe`, and the turns that have a timer or are being taken.
     var putOff: PutOffPushes<PutOffPush>
     var awaitedKeys: Set<LimitKey> = []
-    /// Calls for which phones did not come.
-    var callFailures = CallFailures(endsWithRegister: true)
-    var removalGuard = TokenRemovalGuard()
-    /// Phones name apps: each may be alarming.
-    let removalAlarms: LimitedLines
-    /// Pushes to these were accepted, as none before; that is to be stored.
-    var acceptances = Gathering<Binding>()
     /// Their tokens are new to their users; who else has them is to be looked for.
     var unclaimed = Gathering<Binding>()
     var nullSenders = NullSenders()
     /// A phone has registered in `Binding.usualTable` since this engine has started.
     var usualTableIsInUse = false
-    /// Of phones that come and say nothing.
-    var silences = CallFailures(endsWithRegister: false)
     /// Nil where nobody keeps upstream registrations, as in a core without a service.
     var upstream: UpstreamKeeper?
     var earlyRegistrations = EarlyRegistrations(now: SystemClock.monotonicMilliseconds())
@@ -75,6 +64,7 @@ final class EngineCore {
         context = EngineContext(settings, delivery: delivery, log: log)
         self.store = StoreAccess(store, shared: shared, context)
         hosts = HostConnections(context)
+        outcomes = PushOutcomes(context, self.store, hosts)
         self.delivery = delivery
         dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
         limits = PushLimits(settings, seed: UInt64.random(in: 0...UInt64.max))
@@ -82,9 +72,8 @@ final class EngineCore {
         late = RegisterBacklog(most: Self.mostLateRegisters)
         calls = HeldRequests(most: mostRequests)
         claimLines = LimitedLines(log)
-        removalAlarms = LimitedLines(log)
         pages = PageQueue(loop: context.loop)
-        delivery.onKeys = { [weak self] in self?.removalGuard.beginAnew($0) }
+        delivery.onKeys = { [weak outcomes] in outcomes?.removalGuard.beginAnew($0) }
         shared?.onAnnouncement = { [weak self] in self?.received($0) }
         shared?.onGap = { [weak self] in self?.lookElsewhere() }
     }
@@ -140,26 +129,4 @@ final class EngineCore {
             endCall(aor: key.aor, callID: key.callID, .cancelled)
         }
     }
-
-    /// What was taken is of interest to nobody who does not look for it; of what failed a part is shown when it is much.
-    private func level(of result: PushResult) -> LogLevel {
-        guard result.outcome != .accepted else { return .debug }
-        let (level, leftOut) = failureLines.admit(result.provider, result.outcome, now: context.loop.now)
-        if leftOut > 0 { context.log(.info, FailureLines.summary(result.provider, result.outcome, leftOut)) }
-        return level
-    }
-
-    /// Says how many failures had no line, once their storm is over.
-    func reportLeftOut(now: Int64) {
-        for line in failureLines.summaries(now: now) { context.log(.info, line) }
-    }
-
-    /// Reports the end of a push to the log, the counters and everybody who asked; `detail` is for the log.
-    func report(_ result: PushResult, detail: String = "") {
-        context.statistics.count(result)
-        if result.httpStatus > 0 { context.times.countAnswer(result.provider, microseconds: result.microseconds) }
-        context.log(level(of: result), detail.isEmpty ? result.logLine : "\(result.logLine) (\(detail))")
-        hosts.tell(result)
-    }
-
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+internal import PushWakeSystem
+
 /// What can wait a second for others, so that all of it goes to the store at once.
 struct Gathering<Element> {
     /// Milliseconds for which the first waits.
@@ -27,5 +29,21 @@ struct Gathering<Element> {
     mutating func take() -> [Element] {
         defer { elements = [] }
         return elements
+    }
+}
+
+extension Loop {
+    /// Does at once, or in a moment, what a step of a `Gathering` asks its owner for.
+    func take<Element, Owner: AnyObject>(
+        _ step: Gathering<Element>.Step, _ owner: Owner, _ action: @escaping (Owner) -> Void
+    ) {
+        switch step {
+        case .wait: break
+        case .take: action(owner)
+        case .schedule:
+            schedule(after: Gathering<Element>.pause) { [weak owner] in
+                if let owner { action(owner) }
+            }
+        }
     }
 }

@@ -69,12 +69,12 @@ extension EngineCore {
     }
 
     private func phone(_ binding: Binding, _ now: Int64) -> DiagnosisFacts.Phone {
-        let record = wakeRecords.record(of: binding)
+        let record = outcomes.wakeRecords.record(of: binding)
         return DiagnosisFacts.Phone(
             provider: binding.provider, app: binding.app, token: EngineLog.shortened(binding.token),
             registeredAgo: max(0, now &- binding.registeredAt), expiresIn: binding.expiresAt &- now,
             way: delivery.way(to: binding), payload: payloadChoice(for: binding), assessment: record.assessment,
-            lastFailure: wakeRecords.reason(of: binding),
+            lastFailure: outcomes.wakeRecords.reason(of: binding),
             lastPushAgo: WakeRecords.ago(record.lastPush, now: context.loop.now))
     }
 

@@ -42,7 +42,7 @@ struct HealthReport {
         for entry in core.delivery.channelList {
             states[entry.provider] = max(states[entry.provider] ?? .ready, Self.state(of: entry.channel))
         }
-        for setup in core.removalGuard.tripped(now: SystemClock.wallSeconds()) {
+        for setup in core.outcomes.removalGuard.tripped(now: SystemClock.wallSeconds()) {
             states[setup.provider] = max(states[setup.provider] ?? .ready, .tokensRefused)
         }
         providers = Provider.allCases.compactMap { provider in states[provider].map { (provider, $0) } }

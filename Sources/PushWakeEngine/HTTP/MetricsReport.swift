@@ -183,7 +183,7 @@ struct MetricsReport {
         let name = "pushwake_provider_tokens_refused"
         text.family(
             name, .gauge, "Apps and environments of a provider most of whose tokens it calls bad: none is removed.")
-        let tripped = core.removalGuard.tripped(now: SystemClock.wallSeconds())
+        let tripped = core.outcomes.removalGuard.tripped(now: SystemClock.wallSeconds())
         for provider in providers {
             text.sample(name, Int64(tripped.count { $0.provider == provider }), [("provider", provider.name)])
         }

@@ -82,7 +82,8 @@ struct PageOverview {
     }
 
     private var guardConcerns: [Overview.Concern] {
-        core.removalGuard.tripped(now: SystemClock.wallSeconds()).sorted { $0.app < $1.app }.prefix(5).map { setup in
+        core.outcomes.removalGuard.tripped(now: SystemClock.wallSeconds()).sorted { $0.app < $1.app }.prefix(5).map {
+            setup in
             .init(
                 "\(setup.provider.name) calls most tokens of \(setup.app) bad; none is removed",
                 Remedy.setup(of: setup.provider))
@@ -122,7 +123,7 @@ struct PageOverview {
     }
 
     private var phoneConcerns: [Overview.Concern] {
-        let count = core.wakeRecords.silent
+        let count = core.outcomes.wakeRecords.silent
         guard count > 0 else { return [] }
         return [
             .init(

@@ -93,7 +93,7 @@ public final class EngineServer {
         delivery.watchKeys()
         HeapReserve.fill()
         // ORDER: before the filter finds that we are alone, and what another engine left begins to wait.
-        groups = (store as? BufferedStore).map { GroupWriter($0, core) }
+        groups = (store as? BufferedStore).map { GroupWriter($0, core.store) }
         begin(settings)
     }
 
@@ -211,10 +211,10 @@ public final class EngineServer {
     private func end() {
         core.delivery.endAll()
         core.hosts.flushAll()
-        core.storeAcceptances()
+        core.outcomes.storeAcceptances()
         groups?.write()
         core.upstream?.flush()
-        core.reportLeftOut(now: .max)
+        core.outcomes.reportLeftOut(now: .max)
         core.capture?.end()
         shared?.end()
         filter?.withdraw()

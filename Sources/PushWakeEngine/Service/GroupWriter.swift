@@ -10,8 +10,8 @@ final class GroupWriter {
     private static let pause: Int64 = 1000
 
     private let store: BufferedStore
-    private let core: EngineCore
-    private var loop: Loop { core.delivery.loop }
+    private let access: StoreAccess
+    private var loop: Loop { access.context.loop }
     /// Monotonic milliseconds since when registrations wait; nil when none do.
     private var waitSince: Int64?
     /// One timer at a time: groups that did not fit the queue have gone before theirs.
@@ -20,9 +20,9 @@ final class GroupWriter {
     private var hasFailed = false
 
     /// Writes for as long as this object lives.
-    init(_ store: BufferedStore, _ core: EngineCore) {
+    init(_ store: BufferedStore, _ access: StoreAccess) {
         self.store = store
-        self.core = core
+        self.access = access
         store.onWaiting = { [weak self] in self?.writeSoon() }
     }
 
@@ -37,10 +37,10 @@ final class GroupWriter {
             hasFailed = false
         } catch {
             if !hasFailed {
-                core.context.log(.error, "registrations wait in the journal until the store can be written: \(error)")
+                access.context.log(.error, "registrations wait in the journal until the store can be written: \(error)")
             }
             hasFailed = true
-            core.store.failed(error)
+            access.failed(error)
             writeSoon()
         }
     }

@@ -33,7 +33,10 @@ final class RefreshWatch {
     /// Seconds that a clock may be set back before the places are taken anew.
     private static let clockTolerance: Int64 = 60
 
-    private unowned let core: EngineCore
+    private let context: EngineContext
+    private let store: any BindingStore
+    private let outcomes: PushOutcomes
+    private let delivery: Delivery
     private var walks: [Walk]
     /// The last look found a store that could not be read.
     private var hasFailed = false
@@ -42,7 +45,8 @@ final class RefreshWatch {
 
     /// Phones are asked `lead` seconds before the end.
     init(core: EngineCore, lead: Int64, now: Int64) {
-        self.core = core
+        (context, store) = (core.context, core.store.own)
+        (outcomes, delivery) = (core.outcomes, core.delivery)
         walks = [
             Walk(lead: lead, isOfOwnRefreshers: false, cursor: ExpiryCursor(time: now)),
             Walk(lead: min(lead, Self.ownLead), isOfOwnRefreshers: true, cursor: ExpiryCursor(time: now)),
@@ -51,9 +55,9 @@ final class RefreshWatch {
 
     /// Looks again and again as long as this object lives.
     func start() {
-        let isMoreDue = look(now: core.delivery.loop.wallSeconds)
+        let isMoreDue = look(now: context.loop.wallSeconds)
         let pause = isMoreDue ? Self.shortPause : Self.longPause
-        core.delivery.loop.schedule(after: knowsEnds || hasFailed ? pause : Self.learningPause) { [weak self] in
+        context.loop.schedule(after: knowsEnds || hasFailed ? pause : Self.learningPause) { [weak self] in
             self?.start()
         }
     }
@@ -61,7 +65,7 @@ final class RefreshWatch {
     /// Pushes what is due at `now`; true when there may be more. Under load nothing goes, and nothing is lost.
     func look(now: Int64) -> Bool {
         learnEnds()
-        guard knowsEnds, core.context.refusal(of: .refresh) == nil else { return false }
+        guard knowsEnds, context.refusal(of: .refresh) == nil else { return false }
         var isMoreDue = false
         for index in walks.indices where advance(&walks[index], now: now) { isMoreDue = true }
         return isMoreDue
@@ -69,7 +73,7 @@ final class RefreshWatch {
 
     private func learnEnds() {
         do throws(StoreError) {
-            if try core.store.own.learnEnds(limit: Self.learned) { knowsEnds = true }
+            if try store.learnEnds(limit: Self.learned) { knowsEnds = true }
         } catch {
             fail(error)
         }
@@ -77,7 +81,7 @@ final class RefreshWatch {
 
     private func fail(_ error: StoreError) {
         // The next look finds them.
-        if !hasFailed { core.context.log(.error, "phones cannot be asked to register for now: \(error)") }
+        if !hasFailed { context.log(.error, "phones cannot be asked to register for now: \(error)") }
         hasFailed = true
     }
 
@@ -87,7 +91,7 @@ final class RefreshWatch {
         let begin = max(walk.cursor, ExpiryCursor(time: now))
         guard begin < end else { return false }
         do throws(StoreError) {
-            let page = try core.store.own.ending(
+            let page = try store.ending(
                 after: begin, by: end.time, refreshingThemselves: walk.isOfOwnRefreshers, limit: Self.batch)
             for ending in page.found {
                 try push(ending.binding, lead: walk.lead, now: now)
@@ -105,21 +109,21 @@ final class RefreshWatch {
     private func push(_ binding: Binding, lead: Int64, now: Int64) throws(StoreError) {
         // A shorter registration would be pushed for as soon as it is made.
         let (life, isEndless) = binding.expiresAt.subtractingReportingOverflow(binding.registeredAt)
-        guard isEndless || life >= 2 * lead, core.delivery.canPush(binding) else { return }
-        let kind = APNsTokenKind(core.context.settings)
+        guard isEndless || life >= 2 * lead, delivery.canPush(binding) else { return }
+        let kind = APNsTokenKind(context.settings)
         let binding = kind.named(binding)
-        let bindings = kind.named(try core.store.own.bindings(of: binding.aor, now: now))
+        let bindings = kind.named(try store.bindings(of: binding.aor, now: now))
         let plan = Plan(.refresh, bindings, isAwake: bindings.map { _ in false })
         guard let chosen = plan.pushes.first(where: { bindings[$0.index] == binding }) else { return }
         let left = binding.expiresAt - now
         let content = PushContent(
-            event: .refresh, callID: "\(core.delivery.randomWord())@pushwake", toURI: binding.aor,
+            event: .refresh, callID: "\(delivery.randomWord())@pushwake", toURI: binding.aor,
             timeToLive: UInt32(clamping: left), sentAt: now)
-        core.context.statistics.pushed += 1
-        core.delivery.push(
-            Push(binding, content), type: chosen.type, deadline: core.delivery.loop.now + left * 1000
-        ) { [weak core] job, verdict, status in
-            _ = core?.recordResult(job, verdict, status)
+        context.statistics.pushed += 1
+        delivery.push(
+            Push(binding, content), type: chosen.type, deadline: context.loop.now + left * 1000
+        ) { [outcomes] job, verdict, status in
+            _ = outcomes.record(job, verdict, status)
         }
     }
 }

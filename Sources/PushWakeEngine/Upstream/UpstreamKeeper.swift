@@ -9,7 +9,11 @@ internal import PushWakeTransport
 /// Keeps phones registered at SIP servers, also while they sleep: which account is due, what the machine of each says,
 /// and what is remembered over a restart. Hosts send the REGISTERs.
 final class UpstreamKeeper {
-    unowned let core: EngineCore
+    private let context: EngineContext
+    private let store: any BindingStore
+    private let hosts: HostConnections
+    private let outcomes: PushOutcomes
+    private let delivery: Delivery
     private(set) var servers: UpstreamServers
     private(set) var policy: UpstreamPolicy
     /// Header lines that make the server send its requests along this gateway (RFC 3327); empty for none.
@@ -49,7 +53,8 @@ final class UpstreamKeeper {
     private static let pushLife: Int64 = 120
 
     init(core: EngineCore, settings: Settings, file: UpstreamFile?, box: SecretBox?) {
-        self.core = core
+        (context, store, hosts) = (core.context, core.store.own, core.hosts)
+        (outcomes, delivery) = (core.outcomes, core.delivery)
         servers = UpstreamServers(settings.text(.upperServers))
         policy = UpstreamPolicy(settings)
         path = Self.path(settings.text(.upperPathHeader))
@@ -72,7 +77,7 @@ final class UpstreamKeeper {
         do throws(StoreError) {
             for row in try file?.rows() ?? [] { restore(row) }
         } catch {
-            core.context.log(.error, "upstream registrations could not be read: \(error)")
+            context.log(.error, "upstream registrations could not be read: \(error)")
         }
         arm()
     }
@@ -87,7 +92,7 @@ final class UpstreamKeeper {
         }
         let isReadable = !row.secret.isEmpty && box?.open(row.secret, for: account.name) != nil
         if !row.secret.isEmpty && !isReadable {
-            core.context.log(
+            context.log(
                 .warning,
                 "the credential of \(account.name) cannot be read with secret_key_file; its phone must register")
         }
@@ -149,7 +154,7 @@ final class UpstreamKeeper {
     func answered(_ id: UInt64, _ answer: UpstreamAnswer) -> [UpstreamOrder] {
         guard answer.status >= 200, let (account, attempt) = sending.removeValue(forKey: id) else { return [] }
         if answer.status == 420, !path.isEmpty {
-            core.context.log(
+            context.log(
                 .warning, "the SIP server of \(account.name) does not support Path (420); leave upper_path_header empty"
             )
         }
@@ -191,7 +196,7 @@ final class UpstreamKeeper {
             case .dropCredential:
                 refused += 1
                 account.secret = []
-                core.context.log(
+                context.log(
                     .warning,
                     "the SIP server refuses \(account.name); its phone is woken to register before the registration ends"
                 )
@@ -262,7 +267,7 @@ final class UpstreamKeeper {
     private func adopt(_ secret: Secret, _ account: KeptAccount) {
         guard let box else {
             if !hasSaidNoKey {
-                core.context.log(
+                context.log(
                     .warning,
                     "X-PIID is not kept: set secret_key_file; until then phones are woken to register by themselves")
             }
@@ -272,7 +277,7 @@ final class UpstreamKeeper {
         do throws(TLSError) {
             account.secret = try box.seal(secret, for: account.name)
         } catch {
-            core.context.log(.error, "X-PIID of \(account.name) could not be encrypted: \(error.message)")
+            context.log(.error, "X-PIID of \(account.name) could not be encrypted: \(error.message)")
             account.machine.loseCredential(now: now)
         }
     }
@@ -310,7 +315,7 @@ final class UpstreamKeeper {
     /// Push bindings of an account.
     func bindings(_ account: KeptAccount) -> [Binding] {
         guard !account.aor.isEmpty else { return [] }
-        return (try? core.store.own.bindings(of: account.aor, now: wall)) ?? []
+        return (try? store.bindings(of: account.aor, now: wall)) ?? []
     }
 
     /// Somebody has removed these bindings of a user by hand.
@@ -323,29 +328,29 @@ final class UpstreamKeeper {
     }
 
     private func wake(_ account: KeptAccount) {
-        let bindings = APNsTokenKind(core.context.settings).named(bindings(account))
+        let bindings = APNsTokenKind(context.settings).named(bindings(account))
         let plan = Plan(.refresh, bindings, isAwake: bindings.map { _ in false })
-        for chosen in plan.pushes where core.delivery.canPush(bindings[chosen.index]) {
+        for chosen in plan.pushes where delivery.canPush(bindings[chosen.index]) {
             let content = PushContent(
-                event: .refresh, callID: "\(core.delivery.randomWord())@pushwake", toURI: account.target.localURI,
+                event: .refresh, callID: "\(delivery.randomWord())@pushwake", toURI: account.target.localURI,
                 timeToLive: UInt32(Self.pushLife), sentAt: wall)
-            core.context.statistics.pushed += 1
-            core.delivery.push(
+            context.statistics.pushed += 1
+            delivery.push(
                 Push(bindings[chosen.index], content), type: chosen.type,
-                deadline: core.delivery.loop.now + Self.pushLife * 1000
-            ) { [weak core] job, verdict, status in
-                _ = core?.recordResult(job, verdict, status)
+                deadline: context.loop.now + Self.pushLife * 1000
+            ) { [outcomes] job, verdict, status in
+                _ = outcomes.record(job, verdict, status)
             }
         }
     }
 
     private func lapsed(_ account: KeptAccount, _ why: String, _ removes: Bool) {
-        core.context.log(.warning, "\(why): \(account.name)\(removes ? "; its push bindings are removed" : "")")
+        context.log(.warning, "\(why): \(account.name)\(removes ? "; its push bindings are removed" : "")")
         guard removes, !account.aor.isEmpty else { return }
         do throws(StoreError) {
-            _ = try core.store.own.remove(.all, of: account.aor, reason: why, now: wall)
+            _ = try store.remove(.all, of: account.aor, reason: why, now: wall)
         } catch {
-            core.context.log(.error, "bindings of \(account.aor) could not be removed: \(error)")
+            context.log(.error, "bindings of \(account.aor) could not be removed: \(error)")
         }
     }
 
@@ -360,7 +365,7 @@ final class UpstreamKeeper {
         defer { beganAt = began }
         guard let before = beganAt, began - before > Self.leastJump else { return }
         let milliseconds = min(began - before, 1 << 30) * 1000
-        core.context.log(
+        context.log(
             .notice,
             "the clock is \(began - before) s ahead of what was counted: the host slept, or its clock was put forward; "
                 + "upstream registrations are renewed early")
@@ -384,9 +389,9 @@ final class UpstreamKeeper {
         let at = max(next, now + Self.step)
         if let timer {
             if timer.at <= at { return }
-            core.delivery.loop.cancel(timer.id)
+            context.loop.cancel(timer.id)
         }
-        let id = core.delivery.loop.schedule(at: at) { [weak self] in
+        let id = context.loop.schedule(at: at) { [weak self] in
             self?.timer = nil
             self?.look()
         }
@@ -408,14 +413,14 @@ final class UpstreamKeeper {
         }
         // A binding whose store cannot be read is not gone.
         let isWanted =
-            account.aor.isEmpty ? false : (try? core.store.own.bindings(of: account.aor, now: wall))?.isEmpty != true
+            account.aor.isEmpty ? false : (try? store.bindings(of: account.aor, now: wall))?.isEmpty != true
         let orders = follow(account) { machine in machine.due(now: now, wallSeconds: wall, isWanted: isWanted) }
-        core.hosts.send(orders)
+        hosts.send(orders)
     }
 
     /// When a refresh may go, where that is later.
     private func putOff(_ account: KeptAccount) -> Int64? {
-        guard let host = core.hosts.upstreamHost(account.host) else { return now + Self.hostPause }
+        guard let host = hosts.upstreamHost(account.host) else { return now + Self.hostPause }
         account.host = host
         var pace = paces[account.target.server] ?? UpstreamPace()
         defer { paces[account.target.server] = pace }
@@ -445,9 +450,9 @@ final class UpstreamKeeper {
     }
 
     private func warnUnkept() {
-        guard !hasSaidUnkept, core.context.settings.upstreamPath != nil else { return }
+        guard !hasSaidUnkept, context.settings.upstreamPath != nil else { return }
         hasSaidUnkept = true
-        core.context.log(
+        context.log(
             .warning,
             "upstream registrations end with this engine; to keep them over a restart, name their SIP servers in upper_servers"
         )
@@ -456,7 +461,7 @@ final class UpstreamKeeper {
     private func saveSoon(after pause: Int64 = savePause) {
         guard file != nil, !isSaving else { return }
         isSaving = true
-        core.delivery.loop.schedule(after: pause) { [weak self] in
+        context.loop.schedule(after: pause) { [weak self] in
             self?.isSaving = false
             self?.flush()
         }
@@ -471,11 +476,11 @@ final class UpstreamKeeper {
             try file.write(rows, removing: removed.filter { accounts[$0] == nil })
             unsaved = []
             removed = []
-            if isUnwritten { core.context.log(.notice, "upstream registrations are written again") }
+            if isUnwritten { context.log(.notice, "upstream registrations are written again") }
             isUnwritten = false
         } catch {
             if !isUnwritten {
-                core.context.log(.error, "upstream registrations wait until they can be written: \(error)")
+                context.log(.error, "upstream registrations wait until they can be written: \(error)")
             }
             isUnwritten = true
             saveSoon(after: Self.retryPause)

@@ -38,7 +38,7 @@ private final class RemovalBench {
             id: 1, pushID: PushID(high: 1, low: 2), push: push, type: nil, deadline: .max, startedAt: 0
         ) { _, _, _ in
         }
-        return bench.core.recordResult(job, verdict, status)
+        return bench.core.outcomes.record(job, verdict, status)
     }
 
     var count: Int { bench.store.count() }
@@ -58,7 +58,7 @@ private final class RemovalBench {
     @Test func `restores all when most are, and says so once with the remedy`() throws {
         let users = try RemovalBench(users: 50)
         for number in 0..<50 { users.end(number, good, status: 200) }
-        users.bench.core.storeAcceptances()
+        users.bench.core.outcomes.storeAcceptances()
         for number in 0..<9 { #expect(users.end(number, gone)?.isBindingRemoved == true) }
         #expect(users.count == 41)
         #expect(users.end(9, gone)?.isBindingRemoved == false)
@@ -97,7 +97,7 @@ private final class RemovalBench {
         for number in 0..<200 { users.end(number, good, status: 200) }
         let noted = (0..<200).count { users.bindings($0)[0].acceptedAt > 0 }
         #expect(noted >= 128 && noted < 200)
-        users.bench.core.storeAcceptances()
+        users.bench.core.outcomes.storeAcceptances()
         #expect((0..<200).allSatisfy { users.bindings($0)[0].acceptedAt > 0 })
     }
 

@@ -189,10 +189,10 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
         #expect(before.number("last_push_ago") == -1 && before.number("wake_percent") == -1)
         let binding = try #require(bench.store.bindings(of: "bob", now: SystemClock.wallSeconds()).first)
         bench.loop.updateTime()
-        for _ in 0..<12 { bench.core.accepted(binding, now: bench.loop.now - 30_000) }
+        for _ in 0..<12 { bench.core.outcomes.accepted(binding, now: bench.loop.now - 30_000) }
         let silent = try #require(try bench.rows(.bindings, "bob").rows.first)
         #expect(silent.text("verdict") == "accepted 12, woke 0: notifications off?")
-        bench.core.woke(binding, milliseconds: 1200, now: bench.loop.now)
+        bench.core.outcomes.woke(binding, milliseconds: 1200, now: bench.loop.now)
         let after = try #require(try bench.rows(.bindings, "").rows.first)
         #expect(after.text("verdict") == "wakes in 1.2 s, 1 times of 12")
         #expect(after.number("woke") == 1 && after.number("accepted") == 12 && after.number("wake_percent") == 8)
@@ -241,7 +241,7 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
     @Test func `tells how fast the phones of each provider wake`() throws {
         let bench = try CoreBench()
         let binding = Binding(provider: .apns, app: "a", token: "t", dialect: .mpush)
-        for time in 1...100 as ClosedRange<Int64> { bench.core.woke(binding, milliseconds: time * 10, now: 1) }
+        for time in 1...100 as ClosedRange<Int64> { bench.core.outcomes.woke(binding, milliseconds: time * 10, now: 1) }
         let row = try #require(try bench.rows(.stats, "").rows.first)
         #expect(row.number("apns_woke") == 100)
         let percentiles = try ["apns_wake_p50_ms", "apns_wake_p90_ms", "apns_wake_p99_ms"].map { name in

@@ -375,7 +375,7 @@ import Testing
         bench.delivery.push(
             Push(binding, PushContent(event: .chat, callID: "c")), type: .alert, deadline: bench.loop.now + 5000,
             refusal: core.context.refusal(of: .chat)
-        ) { job, verdict, status in end = core.recordResult(job, verdict, status) }
+        ) { job, verdict, status in end = core.outcomes.record(job, verdict, status) }
         #expect(end == nil)
         bench.loop.turn(waitingUpTo: 0)
         #expect(end?.outcome == .overloaded)

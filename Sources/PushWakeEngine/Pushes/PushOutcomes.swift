@@ -5,10 +5,32 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeSystem
 
-/// What takes bindings away by itself: tokens that providers call dead, and phones that do not come.
-extension EngineCore {
+/// Draws the consequences of each push that has ended: counters, the log, whether its token wakes its phone, and whether
+/// the binding goes.
+final class PushOutcomes {
+    private let context: EngineContext
+    private let store: StoreAccess
+    private let hosts: HostConnections
+    private var failureLines = FailureLines()
+    /// Which tokens wake their phones.
+    private(set) var wakeRecords = WakeRecords()
+    /// Calls for which phones did not come.
+    var callFailures = CallFailures(endsWithRegister: true)
+    /// Of phones that come and say nothing.
+    private var silentCalls = CallFailures(endsWithRegister: false)
+    var removalGuard = TokenRemovalGuard()
+    /// Phones name apps: each may be alarming.
+    private let removalAlarms: LimitedLines
+    /// Pushes to these were accepted, as none before; that is to be stored.
+    private var acceptances = Gathering<Binding>()
+
+    init(_ context: EngineContext, _ store: StoreAccess, _ hosts: HostConnections) {
+        (self.context, self.store, self.hosts) = (context, store, hosts)
+        removalAlarms = LimitedLines(context.log)
+    }
+
     /// Draws the consequences of a finished push: the binding of a dead token goes, and everybody hears of it.
-    func recordResult(_ job: PushJob, _ verdict: Verdict, _ status: Int) -> PushResult {
+    func record(_ job: PushJob, _ verdict: Verdict, _ status: Int) -> PushResult {
         var isRemoved = false
         var detail = verdict.detail
         switch removalGuard.decide(verdict, job.binding, job.type, now: SystemClock.wallSeconds()) {
@@ -32,6 +54,38 @@ extension EngineCore {
         wakeRecords.ended(job.binding, verdict.outcome, verdict.reason, now: context.loop.now)
         report(result, detail: detail)
         return result
+    }
+
+    /// Says how many failures had no line, once their storm is over.
+    func reportLeftOut(now: Int64) {
+        for line in failureLines.summaries(now: now) { context.log(.info, line) }
+    }
+
+    /// Reports the end of a push to the log, the counters and everybody who asked; `detail` is for the log.
+    func report(_ result: PushResult, detail: String = "") {
+        context.statistics.count(result)
+        if result.httpStatus > 0 { context.times.countAnswer(result.provider, microseconds: result.microseconds) }
+        context.log(level(of: result), detail.isEmpty ? result.logLine : "\(result.logLine) (\(detail))")
+        hosts.tell(result)
+    }
+
+    /// What was taken is of interest to nobody who does not look for it; of what failed a part is shown when it is much.
+    private func level(of result: PushResult) -> LogLevel {
+        guard result.outcome != .accepted else { return .debug }
+        let (level, leftOut) = failureLines.admit(result.provider, result.outcome, now: context.loop.now)
+        if leftOut > 0 { context.log(.info, FailureLines.summary(result.provider, result.outcome, leftOut)) }
+        return level
+    }
+
+    /// A push that was to wake a phone for a request was accepted; once for each request.
+    func accepted(_ binding: Binding, now: Int64) { wakeRecords.accepted(binding, now: now) }
+
+    /// The phone of a pushed binding has registered while its request was there, so many milliseconds after the push.
+    func woke(_ binding: Binding, isCall: Bool = true, milliseconds: Int64, now: Int64) {
+        wakeRecords.woke(binding, milliseconds: milliseconds, now: now)
+        if isCall { context.statistics.appVersions.count(binding.token, came: true) }
+        context.statistics.countWake(binding.provider, milliseconds: milliseconds)
+        context.times.countWake(binding.provider, milliseconds: milliseconds)
     }
 
     /// Removes the binding of a dead token, unless its phone has registered since the provider
@@ -106,22 +160,10 @@ extension EngineCore {
 }
 
 /// Which tokens have worked: a push to them was accepted once. It is stored, for it counts after a restart too.
-extension EngineCore {
+extension PushOutcomes {
     private func noteAccepted(_ binding: Binding) {
         guard !binding.aor.isEmpty else { return }
-        after(acceptances.add(binding)) { $0.storeAcceptances() }
-    }
-
-    /// Does at once, or in a moment, what a step of a `Gathering` asks for.
-    func after<Element>(_ step: Gathering<Element>.Step, _ action: @escaping (EngineCore) -> Void) {
-        switch step {
-        case .wait: break
-        case .take: action(self)
-        case .schedule:
-            context.loop.schedule(after: Gathering<Element>.pause) { [weak self] in
-                if let self { action(self) }
-            }
-        }
+        context.loop.take(acceptances.add(binding), self) { $0.storeAcceptances() }
     }
 
     /// Stores what waits. What cannot be stored is noted again with the next push.
@@ -142,7 +184,7 @@ extension EngineCore {
 }
 
 /// Bindings of phones that do not come, where the operator says so.
-extension EngineCore {
+extension PushOutcomes {
     /// The wait of a call is over: phones that were pushed for it and did not come.
     func countFailures(_ request: HeldRequest) {
         guard request.content.event == .call else { return }
@@ -169,9 +211,9 @@ extension EngineCore {
         for device in request.devices.chosen.indices where request.pushedAt[device] == nil {
             guard let binding = request.binding(of: device) else { continue }
             if !silent.contains(device) {
-                silences.succeed(binding, now: wall)
-            } else if silences.add(binding, now: wall) >= days, silences.othersCome(besides: binding) {
-                silences.forget(binding)
+                silentCalls.succeed(binding, now: wall)
+            } else if silentCalls.add(binding, now: wall) >= days, silentCalls.othersCome(besides: binding) {
+                silentCalls.forget(binding)
                 remove(binding, .didNotAnswer, "came and said nothing on \(days) days", wall)
             }
         }
