@@ -155,7 +155,7 @@ extension EngineCore {
     func settle(_ registration: Registration, _ kept: Kept) -> [HostVerb] {
         if registration.unbinds { nullSenders.note(registration) }
         for binding in kept.bound.stored {
-            dedupe.release(binding)
+            pushes.release(binding)
             context.statistics.appVersions.register(binding.token, agent: registration.userAgent)
         }
         context.statistics.stored += kept.bound.stored.count

@@ -49,11 +49,11 @@ extension EngineCore {
                 host.append(out)
             case .push(let device, let event, let deadline):
                 if event == request.content.event {
-                    push(device, request, deadline)
+                    pushes.push(to: device, request, deadline)
                 } else {
-                    pushEnd(event, device, request, deadline)
+                    pushes.tellEnd(event, device, request, deadline)
                 }
-            case .dropPush(let device): dropPush(device, request)
+            case .dropPush(let device): pushes.drop(device, request)
             case .note(let note):
                 // The contact that is rung next is rung for want of a push.
                 if case .pushFailed = note { failure = request.lastReason }
@@ -157,6 +157,25 @@ extension EngineCore {
         context.traces.name(request.trace, device: device, request.bindings[index])
         guard let skipped = request.devices.skipped.first(where: { $0.index == index }) else { return }
         context.traces.note(request.trace, .notPushed(device: device, skipped.reason), now: now)
+    }
+
+    /// The push to a device goes on, or has ended.
+    func progressed(_ progress: PushProgress, device: Int, _ request: HeldRequest) {
+        let now = SystemClock.monotonicMilliseconds()
+        var verbs: [HostVerb]
+        switch progress {
+        case .retried: verbs = perform(request.machine.pushRetried(device: device, now: now), request)
+        case .unreachable: verbs = perform(request.machine.pushUnreachable(device: device, now: now), request)
+        case .ended(let isAccepted):
+            verbs = perform(request.machine.pushEnded(device: device, isAccepted: isAccepted, now: now), request)
+            if isAccepted, request.machine.end == nil, case .handle = request.id {
+                let remembered = HostVerb(.pushed, request)
+                remembered.leg = device
+                verbs.append(remembered)
+            }
+        }
+        dispatch(verbs)
+        schedule(request, now)
     }
 
     // MARK: Channels that wait

@@ -14,6 +14,7 @@ final class EngineCore {
     let store: StoreAccess
     let hosts: HostConnections
     let outcomes: PushOutcomes
+    let pushes: CallPushes
     let delivery: Delivery
     /// What the times of calls and the number of bindings were in the last hour.
     var hour = LastHour()
@@ -39,13 +40,6 @@ final class EngineCore {
     /// Why the last REGISTER of a user stored nothing.
     var refusals = RecentReasons<String>()
     let pages: PageQueue
-    /// Tells a second push to one device within `ignore_same`.
-    var dedupe: Dedupe
-    /// How many pushes requests may cause.
-    var limits: PushLimits
-    /// Pushes that wait for `limits` or `dedupe`, and the turns that have a timer or are being taken.
-    var putOff: PutOffPushes<PutOffPush>
-    var awaitedKeys: Set<LimitKey> = []
     /// Their tokens are new to their users; who else has them is to be looked for.
     var unclaimed = Gathering<Binding>()
     var nullSenders = NullSenders()
@@ -65,14 +59,13 @@ final class EngineCore {
         self.store = StoreAccess(store, shared: shared, context)
         hosts = HostConnections(context)
         outcomes = PushOutcomes(context, self.store, hosts)
+        pushes = CallPushes(context, self.store, outcomes, delivery)
         self.delivery = delivery
-        dedupe = Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
-        limits = PushLimits(settings, seed: UInt64.random(in: 0...UInt64.max))
-        putOff = PutOffPushes(capacity: Int(settings.integer(.queueSize)))
         late = RegisterBacklog(most: Self.mostLateRegisters)
         calls = HeldRequests(most: mostRequests)
         claimLines = LimitedLines(log)
         pages = PageQueue(loop: context.loop)
+        pushes.onProgress = { [weak self] in self?.progressed($0, device: $1, $2) }
         delivery.onKeys = { [weak outcomes] in outcomes?.removalGuard.beginAnew($0) }
         shared?.onAnnouncement = { [weak self] in self?.received($0) }
         shared?.onGap = { [weak self] in self?.lookElsewhere() }
@@ -83,12 +76,7 @@ final class EngineCore {
     func take(_ new: Settings) {
         let old = context.settings
         context.take(new)
-        if old.text(.ignoreSame) != new.text(.ignoreSame) {
-            dedupe = Dedupe(window: new.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
-        }
-        if [SettingKey.devicePushes, .callerPushes, .aorPushes].contains(where: { old.text($0) != new.text($0) }) {
-            limits = PushLimits(new, seed: UInt64.random(in: 0...UInt64.max))
-        }
+        pushes.take(new, after: old)
         delivery.take(new)
     }
 

@@ -35,7 +35,7 @@ extension EngineCore {
                 store.logFailure("tokens reported could not be stored aor=\(PrintableText.logValue(aor)): \(error)")
                 return then(.failure(error))
             }
-            for binding in usable { dedupe.release(binding) }
+            for binding in usable { pushes.release(binding) }
             context.statistics.stored += usable.count
             context.log(
                 .info,

@@ -15,7 +15,7 @@ private final class LimitBench {
 
     init(device: Int64 = 0, caller: Int64 = 0, user: Int64 = 0) throws {
         bench = try CoreBench()
-        bench.core.limits = PushLimits(
+        bench.core.pushes.limits = PushLimits(
             device: .init(burst: device > 0 ? 1 : 0, interval: device),
             caller: .init(burst: caller > 0 ? 1 : 0, interval: caller),
             user: .init(burst: user > 0 ? 1 : 0, interval: user), seed: 7)
@@ -33,7 +33,7 @@ private final class LimitBench {
         let bindings = bench.store.bindings(of: "bob", now: SystemClock.wallSeconds())
         let request = bench.core.makeRequest(message, bindings, now)
         requests.append(request)
-        bench.core.push(0, request, now + life)
+        bench.core.pushes.push(to: 0, request, now + life)
         return request
     }
 

@@ -5,10 +5,48 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeSystem
 
-/// Pushes for requests: each token once for all forks of a request, and the end told once.
-extension EngineCore {
+/// Pushes for requests: each token once for all forks of a request, within the limits, and the end told once.
+final class CallPushes {
+    private let context: EngineContext
+    private let store: StoreAccess
+    private let outcomes: PushOutcomes
+    private let delivery: Delivery
+    /// Tells a second push to one device within `ignore_same`.
+    private var dedupe: Dedupe
+    /// How many pushes requests may cause.
+    var limits: PushLimits
+    /// Pushes that wait for `limits` or `dedupe`, and the turns that have a timer or are being taken.
+    private var putOff: PutOffPushes<PutOffPush>
+    private var scheduledTurns: Set<LimitKey> = []
+    /// Hears what becomes of the push to a device of a request.
+    var onProgress: (PushProgress, _ device: Int, HeldRequest) -> Void = { _, _, _ in }
+
+    init(_ context: EngineContext, _ store: StoreAccess, _ outcomes: PushOutcomes, _ delivery: Delivery) {
+        (self.context, self.store, self.outcomes, self.delivery) = (context, store, outcomes, delivery)
+        (dedupe, limits) = (Self.dedupe(context.settings), Self.limits(context.settings))
+        putOff = PutOffPushes(capacity: Int(context.settings.integer(.queueSize)))
+    }
+
+    private static func dedupe(_ settings: Settings) -> Dedupe {
+        Dedupe(window: settings.integer(.ignoreSame), seed: UInt64.random(in: 0...UInt64.max))
+    }
+
+    private static func limits(_ settings: Settings) -> PushLimits {
+        PushLimits(settings, seed: UInt64.random(in: 0...UInt64.max))
+    }
+
+    /// Goes on with other settings; limits count anew where they changed.
+    func take(_ new: Settings, after old: Settings) {
+        if old.text(.ignoreSame) != new.text(.ignoreSame) { dedupe = Self.dedupe(new) }
+        let keys: [SettingKey] = [.devicePushes, .callerPushes, .aorPushes]
+        if keys.contains(where: { old.text($0) != new.text($0) }) { limits = Self.limits(new) }
+    }
+
+    /// The phone has registered: `ignore_same` does not hold the next push.
+    func release(_ binding: Binding) { dedupe.release(binding) }
+
     /// Pushes a request to one of its devices.
-    func push(_ device: Int, _ request: HeldRequest, _ deadline: Int64) {
+    func push(to device: Int, _ request: HeldRequest, _ deadline: Int64) {
         guard let chosen = request.devices.chosen[device] else { return }
         let binding = request.bindings[chosen.index]
         let now = SystemClock.monotonicMilliseconds()
@@ -72,12 +110,12 @@ extension EngineCore {
         }
         context.loop.atEndOfTurn { [weak self, weak request] in
             guard let self, let request else { return }
-            pushEnded(device, request, isAccepted)
+            onProgress(.ended(isAccepted: isAccepted), device, request)
         }
     }
 
     /// The push need not go, unless a fork of the request wants it.
-    func dropPush(_ device: Int, _ request: HeldRequest) {
+    func drop(_ device: Int, _ request: HeldRequest) {
         guard let chosen = request.devices.chosen[device] else { return }
         let token = request.bindings[chosen.index].token
         guard let entry = request.pushes.known(token), let job = entry.job,
@@ -95,7 +133,7 @@ extension EngineCore {
         guard let (turn, wait) = turn(before: pending, at: place, now) else { return deliverNow(pending, now) }
         pending.entry.isPutOff = true
         note(pending, waitsFor: turn, wait, now)
-        if putOff.isFull(turn) { dropDead(for: turn, now) }
+        if putOff.isFull(turn) { endUseless(for: turn, now) }
         switch putOff.add(pending, at: place, for: turn) {
         case .waits: break
         case .displaced(let other): refuse(other)
@@ -141,25 +179,25 @@ extension EngineCore {
 
     /// Lets somebody have a turn at its time: one timer for all that wait for it.
     private func take(_ turn: LimitKey, at time: Int64) {
-        guard putOff.first(for: turn) != nil, awaitedKeys.insert(turn).inserted else { return }
+        guard putOff.first(for: turn) != nil, scheduledTurns.insert(turn).inserted else { return }
         context.loop.schedule(at: time) { [weak self] in
             guard let self else { return }
-            awaitedKeys.remove(turn)
+            scheduledTurns.remove(turn)
             take(turn)
         }
     }
 
     private func take(_ turn: LimitKey) {
         let now = SystemClock.monotonicMilliseconds()
-        dropDead(for: turn, now)
+        endUseless(for: turn, now)
         guard let first = putOff.popFirst(for: turn) else { return }
         guard !putBack(first, from: turn, now) else { return takeNext(turn) }
-        awaitedKeys.insert(turn)
+        scheduledTurns.insert(turn)
         // The push before is waking the phone for this request too; but it may fail, or be dropped with its call.
         let pending = first.element
         ifWanted(pending.push, pending.followed) { [weak self] isWanted in
             guard let self else { return }
-            awaitedKeys.remove(turn)
+            scheduledTurns.remove(turn)
             let now = SystemClock.monotonicMilliseconds()
             if !isWanted {
                 // It has come with the push before; of a call that is over it has heard nothing.
@@ -190,7 +228,7 @@ extension EngineCore {
     }
 
     /// Ends what waits for a turn and is of no use any more: it must not take it from others.
-    private func dropDead(for turn: LimitKey, _ now: Int64) {
+    private func endUseless(for turn: LimitKey, _ now: Int64) {
         let dead = putOff.removeAll(for: turn) { $0.isDead(now: now) }
         guard !dead.isEmpty else { return }
         // ORDER: another request's verbs may be in the middle of being carried out.
@@ -258,10 +296,10 @@ extension EngineCore {
         }
         // A job that has ended lets go of these, and its entry of the job.
         job.onRetry = { [self] in
-            for follower in entry.followers { pushRetried(follower.device, follower.request) }
+            for follower in entry.followers { onProgress(.retried, follower.device, follower.request) }
         }
         job.onUnreachable = { [self] in
-            for follower in entry.followers { pushUnreachable(follower.device, follower.request) }
+            for follower in entry.followers { onProgress(.unreachable, follower.device, follower.request) }
         }
         entry.job = job
     }
@@ -281,36 +319,14 @@ extension EngineCore {
         entry.isAccepted = isAccepted
         entry.endedAt = SystemClock.monotonicMilliseconds()
         entry.job = nil
-        for follower in entry.followers { pushEnded(follower.device, follower.request, isAccepted) }
+        for follower in entry.followers {
+            onProgress(.ended(isAccepted: isAccepted), follower.device, follower.request)
+        }
         entry.dropForgotten()
     }
 
-    private func pushRetried(_ device: Int, _ request: HeldRequest) {
-        let now = SystemClock.monotonicMilliseconds()
-        dispatch(perform(request.machine.pushRetried(device: device, now: now), request))
-        schedule(request, now)
-    }
-
-    private func pushUnreachable(_ device: Int, _ request: HeldRequest) {
-        let now = SystemClock.monotonicMilliseconds()
-        dispatch(perform(request.machine.pushUnreachable(device: device, now: now), request))
-        schedule(request, now)
-    }
-
-    private func pushEnded(_ device: Int, _ request: HeldRequest, _ isAccepted: Bool) {
-        let now = SystemClock.monotonicMilliseconds()
-        var verbs = perform(request.machine.pushEnded(device: device, isAccepted: isAccepted, now: now), request)
-        if isAccepted, request.machine.end == nil, case .handle = request.id {
-            let remembered = HostVerb(.pushed, request)
-            remembered.leg = device
-            verbs.append(remembered)
-        }
-        dispatch(verbs)
-        schedule(request, now)
-    }
-
     /// Tells a device how the request ended, unless another fork of it goes on.
-    func pushEnd(_ event: PushEvent, _ device: Int, _ request: HeldRequest, _ deadline: Int64) {
+    func tellEnd(_ event: PushEvent, _ device: Int, _ request: HeldRequest, _ deadline: Int64) {
         guard request.pushes.live <= 0, request.pushes.turn == .own else { return }
         let group = request.devices.bindings[device].map { request.bindings[$0] }
         let plan = Plan(event, group, isAwake: group.map { _ in false })
@@ -331,6 +347,13 @@ extension EngineCore {
             }
         }
     }
+}
+
+/// What becomes of a push that a request has asked for.
+enum PushProgress {
+    case ended(isAccepted: Bool)
+    case retried
+    case unreachable
 }
 
 /// A push that a request asks for.
