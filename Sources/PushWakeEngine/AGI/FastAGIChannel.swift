@@ -45,7 +45,7 @@ final class FastAGIChannel: WakeWaiter {
         for action in actions {
             switch action {
             case .say(let line):
-                if !session.isWaiting { core.stopWaiting(self) }
+                if !session.isWaiting { core.requests.stopWaiting(self) }
                 connection.send(line)
             case .wake(let message): wake(message)
             case .send(let event, let aor, let text, let callID, let fromURI, let fromDisplay):
@@ -61,8 +61,8 @@ final class FastAGIChannel: WakeWaiter {
             case .listBindings(let aor): listBindings(aor)
             case .hangUp:
                 if let key = wait {
-                    core.forget(self)
-                    core.endCall(aor: key.aor, callID: key.callID, .cancelled)
+                    core.requests.forget(self)
+                    core.requests.endCall(aor: key.aor, callID: key.callID, .cancelled)
                 }
             case .close: connection.close()
             }
@@ -85,13 +85,13 @@ final class FastAGIChannel: WakeWaiter {
     private func wake(_ message: WakeMessage) {
         core.store.lookAtClock()
         wait = message.key
-        core.wake(message) { [weak self] result in
+        core.requests.wake(message) { [weak self] result in
             // Who has hung up meanwhile has ended it.
             guard let self, session.isWaiting else { return }
             switch result {
             case .success(let answer):
                 let actions = session.woke(answer)
-                if actions.isEmpty { core.wait(for: message, self) }
+                if actions.isEmpty { core.requests.wait(for: message, self) }
                 perform(actions)
             case .failure:
                 wait = nil

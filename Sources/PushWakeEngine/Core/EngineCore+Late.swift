@@ -83,7 +83,7 @@ extension EngineCore {
             switch result {
             case .success(let kept):
                 // Requests that are held have been told of the phone when it came.
-                dispatch(settle(registration, kept))
+                requests.dispatch(settle(registration, kept))
                 noteClaims(kept.bound.newTokens, alsoNoting: kept.bound.dueTokens)
             case .failure(let error) where error.mayPass:
                 for left in taken[index...] { late.putBack(left) }

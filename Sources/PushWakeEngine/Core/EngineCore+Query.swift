@@ -45,9 +45,9 @@ extension EngineCore {
             // Nobody counts those that nodes share.
             if let count { writer.column("bindings", Int64(count)) }
             writer.column("registers_waiting", Int64(registersWaiting))
-            writer.column("requests_held", Int64(calls.live))
-            writer.column("requests_kept", Int64(calls.count))
-            writer.column("requests_dropped", Int64(calls.forgottenEarly))
+            writer.column("requests_held", Int64(requests.calls.live))
+            writer.column("requests_kept", Int64(requests.calls.count))
+            writer.column("requests_dropped", Int64(requests.calls.forgottenEarly))
             writer.column("queued", Int64(delivery.queued))
             put(load: delivery.queues, &writer)
             if let upstream, upstream.accounts.count > 0 || upstream.sent > 0 {
@@ -198,6 +198,35 @@ extension EngineCore {
         var cursor: String { "\(user) \(skipped)" }
     }
 
+    /// Lists the nodes that share the store.
+    func nodes(_ message: MessageReader, _ peer: EnginePeer) {
+        guard let shared = store.shared else {
+            return hosts.fail(
+                message, peer, "this engine shares its store with nobody; set store to a server's address")
+        }
+        let own = NodeName.of(context.settings)
+        shared.nodes { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .failure(let error): hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+            case .success(let nodes):
+                let now = SystemClock.wallSeconds()
+                hosts.reply(to: message, peer) { writer in
+                    for node in nodes {
+                        writer.put(.row, 1)
+                        writer.column("node", node.name)
+                        writer.column("version", node.version)
+                        writer.column("running_for", max(0, now &- node.startedAt))
+                        writer.column("is_this", node.name == own ? "yes" : "")
+                        let shared = node.name == own ? shared.sharedNames : []
+                        writer.column(
+                            "problem", shared.isEmpty ? "" : "another is \(shared.joined(separator: ", and ")) as well")
+                    }
+                }
+            }
+        }
+    }
+
     private func explain(_ message: MessageReader, _ peer: EnginePeer, aor: String) {
         var request: [UInt8] = []
         var fields = message
@@ -262,7 +291,7 @@ extension EngineCore {
             switch result {
             case .success(let removed):
                 context.statistics.countRemoval(.byHand, removed.count)
-                return dispatch(unbound(removed, of: aor))
+                return requests.dispatch(requests.unbound(removed, of: aor))
             case .failure(let failure): error = failure
             }
             let user = PrintableText.logValue(aor)
@@ -300,7 +329,7 @@ extension EngineCore {
             switch result {
             case .success(let removed):
                 context.statistics.countRemoval(.byHand, removed.count)
-                dispatch(unbound(removed, of: aor))
+                requests.dispatch(requests.unbound(removed, of: aor))
                 upstream?.removed(removed, of: aor)
                 hosts.reply(to: message, peer) { writer in
                     writer.put(.row, 1)

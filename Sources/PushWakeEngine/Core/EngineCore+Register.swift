@@ -43,7 +43,7 @@ extension EngineCore {
                 "the bindings of a phone could not be stored \(EngineLog.names(registration.aor, registration.callID)): \(error)"
             )
             // The phone is there all the same.
-            dispatch(tellRequests(of: registration, host))
+            requests.dispatch(tellRequests(of: registration, host))
             if let peer { hosts.fail(message, peer, "the store cannot be written: \(error)", isStoreAway: true) }
         }
     }
@@ -127,8 +127,8 @@ extension EngineCore {
             refusals.forget(registration.aor)
         }
         let verbs = settle(registration, kept) + tellRequests(of: registration, host)
-        guard let peer else { return dispatch(verbs) }
-        let own = dispatch(verbs, exceptOf: host.id)
+        guard let peer else { return requests.dispatch(verbs) }
+        let own = requests.dispatch(verbs, exceptOf: host.id)
         var stored: ProviderSet = []
         for index in kept.bound.stored.indices { stored.insert(kept.bound.stored[index].provider) }
         let caps = context.policy.featureCaps(
@@ -148,7 +148,7 @@ extension EngineCore {
             }
         }
         // A thousand calls for one user, and more: the host's supervisor executes what has no room in the answer.
-        dispatch(Array(late))
+        requests.dispatch(Array(late))
     }
 
     /// What follows from a change in the store, whenever that was; what hosts have to do comes back.
@@ -160,17 +160,17 @@ extension EngineCore {
         }
         context.statistics.stored += kept.bound.stored.count
         context.statistics.countRemoval(.unregistered, kept.removed.count)
-        return unbound(kept.removed.filter { !kept.bound.stored.hasToken(of: $0) }, of: registration.aor)
+        return requests.unbound(kept.removed.filter { !kept.bound.stored.hasToken(of: $0) }, of: registration.aor)
     }
 
     /// Tells the requests of the user what this REGISTER means for them; what their hosts have to do comes back.
     private func tellRequests(of registration: Registration, _ host: RegisteringHost) -> [HostVerb] {
-        let isEarly = earlyRegistrations.isOpen(now: SystemClock.monotonicMilliseconds())
-        guard isEarly || !calls.requests(for: registration.aor).isEmpty else { return [] }
+        let isEarly = requests.recentRegistrations.isOpen(now: SystemClock.monotonicMilliseconds())
+        guard isEarly || !requests.calls.requests(for: registration.aor).isEmpty else { return [] }
         var verbs: [HostVerb] = []
         for contact in registration.contacts {
             if registration.isRemoval(contact) {
-                verbs += unregistered(uri: contact.uri, aor: registration.aor, domain: host.domain)
+                verbs += requests.unregistered(uri: contact.uri, aor: registration.aor, domain: host.domain)
                 continue
             }
             let saved = host.contact(contact, of: registration)
@@ -183,11 +183,29 @@ extension EngineCore {
             if !contact.instance.isEmpty { known.flowNumber = contact.flowNumber }
             let device = CallRegistration(
                 instance: contact.instance, tokens: contact.bindings.map(\.token), contact: known)
-            verbs.take(registered(device, uri: contact.uri, aor: registration.aor, domain: host.domain))
+            verbs.take(requests.registered(device, uri: contact.uri, aor: registration.aor, domain: host.domain))
         }
         return verbs
     }
 
+    /// What other nodes are told of a REGISTER at this one; nil when nobody shares the store.
+    func notice(of registration: Registration, _ host: RegisteringHost) -> [UInt8]? {
+        guard store.shared != nil else { return nil }
+        let route = NodeRoute(nodeURI: context.settings.text(.nodeURI))
+        let contacts = registration.contacts.map { contact in
+            let isRemoval = registration.isRemoval(contact)
+            let saved = isRemoval ? nil : host.contact(contact, of: registration)
+            return RegistrationNotice.Contact(
+                uri: contact.uri, instance: contact.instance, tokens: contact.bindings.map(\.token),
+                key: saved?.key ?? "", flow: saved?.flow ?? "", registrationID: registration.callID,
+                flowNumber: contact.flowNumber,
+                route: isRemoval
+                    ? "" : route.text(aor: registration.aor, path: saved?.path ?? "", flow: saved?.flow ?? ""),
+                isRemoval: isRemoval)
+        }
+        guard !contacts.isEmpty else { return nil }
+        return RegistrationNotice(aor: registration.aor, domain: host.domain, contacts: contacts).bytes
+    }
     func read(_ message: MessageReader) -> (Registration, granted: Int64, RegisteringHost) {
         var headers = RegistrationReader(others: context.policy.others)
         var host = RegisteringHost()
@@ -257,7 +275,7 @@ extension EngineCore {
 
     private func note(table: String, of binding: inout Binding) {
         if table.isSameBytes(as: Binding.usualTable) {
-            usualTableIsInUse = true
+            requests.usualTableIsInUse = true
         } else {
             binding.table = table
         }

@@ -128,7 +128,7 @@ extension EngineCore {
             case .success(let claimed) where claimed.isEmpty: break
             case .success(let taken) where isTaken:
                 context.statistics.countRemoval(.moved, taken.count)
-                dispatch(unbound(taken, of: other))
+                requests.dispatch(requests.unbound(taken, of: other))
                 context.log(.notice, "binding removed aor=\(name): its phone has registered as \(user)")
             case .success(let claimed):
                 context.statistics.claimed += claimed.count

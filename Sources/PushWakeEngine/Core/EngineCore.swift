@@ -15,6 +15,7 @@ final class EngineCore {
     let hosts: HostConnections
     let outcomes: PushOutcomes
     let pushes: CallPushes
+    let requests: RequestRunner
     let delivery: Delivery
     /// What the times of calls and the number of bindings were in the last hour.
     var hour = LastHour()
@@ -23,18 +24,6 @@ final class EngineCore {
     var late: RegisterBacklog<LateRegister>
     /// About 2 kB each.
     private static let mostLateRegisters = 10_000
-    /// Requests for which phones are woken or watched.
-    let calls: HeldRequests
-    /// Monotonic milliseconds of the next look for requests whose host is gone.
-    var nextAbandonedLook: Int64 = 0
-    /// Requests whose bindings a shared store is being asked for, and how they ended meanwhile.
-    var wakesUnderWay: [RequestID: CallEnd?] = [:]
-    var resumesUnderWay = ResumesUnderWay()
-    /// Calls that wait for the bindings of a shared store do so while it has not been away for long.
-    var storeOutage = StoreOutage()
-    /// Users whose phones may be elsewhere without this node hearing of it, and whether they are looked at soon.
-    var usersToCheck: Set<UserKey> = []
-    var isLookDue = false
     /// Sends the traces to a HEP server; nil where there is none.
     var capture: TraceCapture?
     /// Why the last REGISTER of a user stored nothing.
@@ -43,11 +32,8 @@ final class EngineCore {
     /// Their tokens are new to their users; who else has them is to be looked for.
     var unclaimed = Gathering<Binding>()
     var nullSenders = NullSenders()
-    /// A phone has registered in `Binding.usualTable` since this engine has started.
-    var usualTableIsInUse = false
     /// Nil where nobody keeps upstream registrations, as in a core without a service.
     var upstream: UpstreamKeeper?
-    var earlyRegistrations = EarlyRegistrations(now: SystemClock.monotonicMilliseconds())
     /// Reads all again that can be read again, and says what came of it.
     var onReload: (() -> [ReloadNote])?
 
@@ -60,15 +46,12 @@ final class EngineCore {
         hosts = HostConnections(context)
         outcomes = PushOutcomes(context, self.store, hosts)
         pushes = CallPushes(context, self.store, outcomes, delivery)
+        requests = RequestRunner(context, self.store, hosts, pushes, outcomes, delivery, most: mostRequests)
         self.delivery = delivery
         late = RegisterBacklog(most: Self.mostLateRegisters)
-        calls = HeldRequests(most: mostRequests)
         claimLines = LimitedLines(log)
         pages = PageQueue(loop: context.loop)
-        pushes.onProgress = { [weak self] in self?.progressed($0, device: $1, $2) }
         delivery.onKeys = { [weak outcomes] in outcomes?.removalGuard.beginAnew($0) }
-        shared?.onAnnouncement = { [weak self] in self?.received($0) }
-        shared?.onGap = { [weak self] in self?.lookElsewhere() }
     }
 
     /// Goes on with other settings, those of `SettingsChange`; limits count anew where they changed. Keys and channels are
@@ -85,19 +68,19 @@ final class EngineCore {
         switch message.kind {
         case .register: register(message, peer)
         case .registerLeaves: sayWhatLeaves(message, peer)
-        case .wake: wake(message, peer, waits: false)
-        case .wait: wake(message, peer, waits: true)
-        case .progressed: progressed(message, peer)
-        case .requestEnded: requestEnded(message, peer)
-        case .requestContinues: requestContinues(message)
+        case .wake: requests.wake(message, peer, waits: false)
+        case .wait: requests.wake(message, peer, waits: true)
+        case .progressed: requests.progressed(message, peer)
+        case .requestEnded: requests.requestEnded(message, peer)
+        case .requestContinues: requests.requestContinues(message)
         case .contactRemoved: contactRemoved(message)
-        case .resume: resume(message, peer)
+        case .resume: requests.resume(message, peer)
         case .purrUser: purrUser(message, peer)
-        case .callEnded: callEnded(message, peer)
-        case .registered: registered(message, peer)
+        case .callEnded: requests.callEnded(message, peer)
+        case .registered: requests.registered(message, peer)
         case .send: send(message, peer)
         case .stopWaiting:
-            stopWaiting(peer)
+            requests.stopWaiting(peer)
             hosts.reply(to: message, peer) { _ in }
         case .query: query(message, peer)
         case .takeBindings: takeBindings(message, peer)
@@ -113,8 +96,14 @@ final class EngineCore {
     func closed(_ peer: EnginePeer) {
         hosts.forget(peer)
         if let key = peer.wait {
-            forget(peer)
-            endCall(aor: key.aor, callID: key.callID, .cancelled)
+            requests.forget(peer)
+            requests.endCall(aor: key.aor, callID: key.callID, .cancelled)
         }
+    }
+
+    /// Forgets what is over; called by the loop's clock.
+    func tick(now: Int64) {
+        requests.tick(now: now)
+        outcomes.reportLeftOut(now: now)
     }
 }

@@ -47,7 +47,7 @@ struct HealthReport {
         }
         providers = Provider.allCases.compactMap { provider in states[provider].map { (provider, $0) } }
         loadLevel = Int(core.context.load.meter.level.rawValue)
-        held = core.calls.live
+        held = core.requests.calls.live
     }
 
     static func state(of channel: any ProviderChannel) -> State {

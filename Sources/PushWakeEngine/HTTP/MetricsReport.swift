@@ -100,7 +100,7 @@ struct MetricsReport {
                 [("reason", reason.rawValue)])
         }
         writeAppVersions()
-        text.single("pushwake_requests_held", .gauge, Int64(core.calls.live), "Requests that are open now.")
+        text.single("pushwake_requests_held", .gauge, Int64(core.requests.calls.live), "Requests that are open now.")
     }
 
     private mutating func writeAppVersions() {

@@ -16,7 +16,7 @@ struct PageOverview {
 
     var overview: Overview {
         var overview = Overview()
-        overview.held = core.calls.live
+        overview.held = core.requests.calls.live
         overview.bindings = core.store.state.bindings
         overview.loadLevel = Int(core.context.load.meter.level.rawValue)
         overview.hour = core.hour.report(core.context.times)

@@ -191,7 +191,7 @@ private final class HTTPWait {
             })
         // ORDER: the core is in the middle of its list of waiters; it must not change under it.
         core.delivery.loop.atEndOfTurn { [core, peer] in
-            core.stopWaiting(peer)
+            core.requests.stopWaiting(peer)
             peer.end()
         }
     }

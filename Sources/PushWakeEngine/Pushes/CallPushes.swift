@@ -70,7 +70,7 @@ final class CallPushes {
 
     /// Another node pushes for this request: here the phone is only waited for, unless that node turns out not to push.
     private func leaveToOtherNode(_ push: CallPush, _ request: HeldRequest) {
-        guard request.pushes.turn == .perhapsOfAnother, let shared = store.shared else {
+        guard request.pushes.turn == .claimedElsewhere, let shared = store.shared else {
             return context.loop.atEndOfTurn { [weak self] in self?.leave(push, request) }
         }
         context.loop.schedule(after: shared.claimPause) { [weak self, weak shared] in

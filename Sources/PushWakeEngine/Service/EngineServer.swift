@@ -100,9 +100,9 @@ public final class EngineServer {
     /// The engine listens: what comes by itself begins, or goes on where another engine ended.
     private func begin(_ settings: Settings) {
         // Whichever of the user's phones registers, a request that waits for one must hear of it.
-        core.calls.onAdd = { [weak filter] in filter?.insert($0) }
+        core.requests.calls.onAdd = { [weak filter] in filter?.insert($0) }
         // A phone whose REGISTER waits may say next that it wants no push.
-        filter?.further = { [weak core] in core.map { $0.calls.users + $0.late.aors } ?? [] }
+        filter?.further = { [weak core] in core.map { $0.requests.calls.users + $0.late.aors } ?? [] }
         filter?.start()
         shared?.start()
         openFastAGI(settings)

@@ -9,7 +9,7 @@ import Testing
 @testable import PushWakeClient
 @testable import PushWakeEngine
 
-extension EngineCore {
+extension RequestRunner {
     /// Wakes with a store that answers at once.
     func wake(_ message: WakeMessage) throws -> WakeAnswer {
         var answer: Result<WakeAnswer, StoreError>?
@@ -171,37 +171,37 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         let bench = try CoreBench(mostRequests: 1000)
         try bench.register(fcm)
         for number in 0..<1500 {
-            _ = try bench.core.wake(call(number))
-            bench.core.endCall(aor: "bob", callID: "call-\(number)", .cancelled)
+            _ = try bench.core.requests.wake(call(number))
+            bench.core.requests.endCall(aor: "bob", callID: "call-\(number)", .cancelled)
         }
-        #expect(bench.core.calls.count == 1000)
-        #expect(bench.core.calls.forgottenEarly == 500)
-        #expect(bench.core.calls.requests(for: "bob").first?.message.callID == "call-500")
+        #expect(bench.core.requests.calls.count == 1000)
+        #expect(bench.core.requests.calls.forgottenEarly == 500)
+        #expect(bench.core.requests.calls.requests(for: "bob").first?.message.callID == "call-500")
     }
 
     @Test func `keeps nothing of a request that it has forgotten`() throws {
         let bench = try CoreBench()
         try bench.register(fcm)
-        _ = try bench.core.wake(call(1))
-        weak let request = bench.core.calls.requests(for: "bob").first
+        _ = try bench.core.requests.wake(call(1))
+        weak let request = bench.core.requests.calls.requests(for: "bob").first
         #expect(request?.pushes.count == 1)
         // Its push ends: there is no key.
         bench.loop.turn(waitingUpTo: 0)
-        bench.core.endCall(aor: "bob", callID: "call-1", .cancelled)
+        bench.core.requests.endCall(aor: "bob", callID: "call-1", .cancelled)
         bench.loop.turn(waitingUpTo: 0)
-        bench.core.tick(now: SystemClock.monotonicMilliseconds() + EngineCore.retention)
-        #expect(bench.core.calls.count == 0)
+        bench.core.tick(now: SystemClock.monotonicMilliseconds() + RequestRunner.retention)
+        #expect(bench.core.requests.calls.count == 0)
         #expect(request == nil)
     }
 
     @Test func `holds as many requests as it may, and pushes no others`() throws {
         let bench = try CoreBench(mostRequests: 1000)
         try bench.register(fcm)
-        let answers = try (0..<1200).map { try bench.core.wake(call($0)) }
+        let answers = try (0..<1200).map { try bench.core.requests.wake(call($0)) }
         #expect(answers.count { $0.bindings > 0 } == 1000)
         #expect(bench.core.context.statistics.wakesRefused == 200)
-        bench.core.endCall(aor: "bob", callID: "call-0", .cancelled)
-        #expect(try bench.core.wake(call(2000)).bindings == 1)
+        bench.core.requests.endCall(aor: "bob", callID: "call-0", .cancelled)
+        #expect(try bench.core.requests.wake(call(2000)).bindings == 1)
     }
 
     @Test(arguments: [
@@ -324,25 +324,27 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         let bench = try CoreBench(["message_ttl": "3600"])
         var message = WakeMessage()
         (message.event, message.occasion, message.seconds) = (event, occasion, seconds)
-        #expect(bench.core.makeRequest(message, [], 0).content.timeToLive == life)
+        #expect(bench.core.requests.makeRequest(message, [], 0).content.timeToLive == life)
     }
 
     @Test func `puts the push of a second call off until the window is over`() throws {
         #expect(try callTwice { _ in }.pushed == 2)
-        let firstIsOver = try callTwice { $0.core.endCall(aor: "bob", callID: "call@1", .cancelled) }
+        let firstIsOver = try callTwice { $0.core.requests.endCall(aor: "bob", callID: "call@1", .cancelled) }
         #expect(firstIsOver.pushed == 2)
     }
 
     @Test func `drops the push that was put off when the phone has come or the call is over`() throws {
         #expect(try callTwice { try $0.register(fcm, cseq: 2) }.pushed == 1)
-        let isOver = try callTwice { $0.core.endCall(aor: "bob", callID: "call@2", .cancelled) }
+        let isOver = try callTwice { $0.core.requests.endCall(aor: "bob", callID: "call@2", .cancelled) }
         #expect(isOver.pushed == 1)
     }
 
     @Test func `sends the push of a message that nobody holds any more, unless it was delivered`() throws {
-        let isOver = try callTwice(event: .chat) { $0.core.endCall(aor: "bob", callID: "call@2", .cancelled) }
+        let isOver = try callTwice(event: .chat) { $0.core.requests.endCall(aor: "bob", callID: "call@2", .cancelled) }
         #expect(isOver.pushed == 2)
-        let isDelivered = try callTwice(event: .chat) { $0.core.endCall(aor: "bob", callID: "call@2", .answered) }
+        let isDelivered = try callTwice(event: .chat) {
+            $0.core.requests.endCall(aor: "bob", callID: "call@2", .answered)
+        }
         #expect(isDelivered.pushed == 1)
     }
 

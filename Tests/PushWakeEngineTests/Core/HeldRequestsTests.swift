@@ -47,13 +47,13 @@ import Testing
         }
         wait(bench, .chat, as: peer)
         #expect(events == [Int64(WaitKind.failed.rawValue)])
-        let request = try #require(bench.core.calls.requests(for: "bob").first)
+        let request = try #require(bench.core.requests.calls.requests(for: "bob").first)
         // Whoever waited says that it is over.
-        bench.core.endCall(aor: "bob", callID: "request", .timedOut)
-        #expect(bench.core.calls.live == 0)
+        bench.core.requests.endCall(aor: "bob", callID: "request", .timedOut)
+        #expect(bench.core.requests.calls.live == 0)
         #expect(request.pushes.live == 0)
         bench.core.tick(now: SystemClock.monotonicMilliseconds() + 1)
-        #expect(bench.core.calls.count == 0)
+        #expect(bench.core.requests.calls.count == 0)
     }
 
     /// A dialplan's text is asked about once more for phones that did not answer it: no script that tries a user again.
@@ -62,12 +62,12 @@ import Testing
         let bench = try CoreBench()
         var text = message(.chat)
         (text.isWaited, text.hasNoContacts, text.hostKind) = (false, false, host)
-        let first = bench.core.makeRequest(text, [], 0)
+        let first = bench.core.requests.makeRequest(text, [], 0)
         _ = first.machine.startUnheld(until: 60_000, now: 0)
         let entry = first.pushes.entry(of: "00ff")
         entry.isAccepted = true
         entry.followers.append((first, 0))
-        let second = bench.core.makeRequest(text, [], 5000)
+        let second = bench.core.requests.makeRequest(text, [], 5000)
         second.pushes.renew("00ff", for: second, now: 5000)
         #expect((second.pushes.known("00ff") != nil) == isKept)
     }
@@ -75,10 +75,10 @@ import Testing
     @Test func `is counted once, however often it ends`() throws {
         let bench = try CoreBench()
         try bench.register(Self.fcm)
-        _ = try bench.core.wake(message(.call))
-        let request = try #require(bench.core.calls.requests(for: "bob").first)
-        for _ in 0..<3 { bench.core.calls.end(request, forgetAt: 0) }
-        #expect(bench.core.calls.live == 0)
+        _ = try bench.core.requests.wake(message(.call))
+        let request = try #require(bench.core.requests.calls.requests(for: "bob").first)
+        for _ in 0..<3 { bench.core.requests.calls.end(request, forgetAt: 0) }
+        #expect(bench.core.requests.calls.live == 0)
         #expect(request.pushes.live == 0)
     }
 
@@ -87,19 +87,19 @@ import Testing
         // It has no key that could be missing.
         bind(.acrobits, bench)
         let peer = InnerPeer { _ in }
-        _ = try bench.core.wake(message(.call))
+        _ = try bench.core.requests.wake(message(.call))
         let timers = bench.loop.timers.count
-        bench.core.wait(for: message(.call), peer)
+        bench.core.requests.wait(for: message(.call), peer)
         #expect(bench.loop.timers.count == timers + 1)
-        bench.core.stopWaiting(peer)
+        bench.core.requests.stopWaiting(peer)
         #expect(peer.wait == nil)
         // It has a phone and goes on: the request still ends, once, when its time is over.
         #expect(bench.loop.timers.count == timers + 1)
-        bench.core.stopWaiting(peer)
+        bench.core.requests.stopWaiting(peer)
         #expect(bench.loop.timers.count == timers + 1)
         let other = InnerPeer { _ in }
-        bench.core.wait(for: message(.call), other)
-        bench.core.forget(other)
+        bench.core.requests.wait(for: message(.call), other)
+        bench.core.requests.forget(other)
         #expect(bench.loop.timers.count == timers + 1)
     }
 

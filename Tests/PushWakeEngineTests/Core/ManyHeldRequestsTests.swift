@@ -25,7 +25,7 @@ import Testing
             var message = WakeMessage()
             (message.event, message.aor, message.callID, message.seconds) = (.call, aor, "call-\(number)", 40)
             (message.method, message.host, message.handle) = ("INVITE", Self.host, UInt64(number + 1))
-            let answer = try bench.core.wake(message)
+            let answer = try bench.core.requests.wake(message)
             try #require(answer.hold > 0)
         }
     }
@@ -71,10 +71,10 @@ import Testing
         let begin = SystemClock.monotonicMilliseconds()
         try hold(3000, bench)
         let held = SystemClock.monotonicMilliseconds()
-        for request in bench.core.calls.requests(for: "bob") { bench.core.end(request, .cancelled) }
+        for request in bench.core.requests.calls.requests(for: "bob") { bench.core.requests.end(request, .cancelled) }
         let ended = SystemClock.monotonicMilliseconds()
         bench.core.tick(now: ended + 100_000)
-        #expect(bench.core.calls.count == 0)
+        #expect(bench.core.requests.calls.count == 0)
         #expect(SystemClock.monotonicMilliseconds() - ended < held - begin)
     }
 

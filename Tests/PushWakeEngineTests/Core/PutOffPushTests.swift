@@ -31,7 +31,7 @@ private final class LimitBench {
         (message.event, message.aor, message.callID, message.fromURI) = (event, "bob", callID, caller)
         let now = SystemClock.monotonicMilliseconds()
         let bindings = bench.store.bindings(of: "bob", now: SystemClock.wallSeconds())
-        let request = bench.core.makeRequest(message, bindings, now)
+        let request = bench.core.requests.makeRequest(message, bindings, now)
         requests.append(request)
         bench.core.pushes.push(to: 0, request, now + life)
         return request
@@ -118,7 +118,7 @@ extension HeldRequest {
         let bench = try LimitBench(device: 30)
         bench.push(.call, "first")
         let forks = (1...2).map { _ in bench.push(.call, "forked") }
-        bench.bench.core.end(forks[0], .cancelled)
+        bench.bench.core.requests.end(forks[0], .cancelled)
         bench.run { forks[1].hasBeenPushed }
         #expect(bench.pushed == 2)
     }

@@ -51,7 +51,7 @@ import Testing
         try longer.set("wake_timeout", to: "90")
         host.bench.core.take(longer)
         try host.call(handle: 2)
-        let retention = EngineCore.retention / 1000
+        let retention = RequestRunner.retention / 1000
         #expect(host.store.heldFor == [40 + retention, 7200 + retention, 90 + retention])
     }
 
@@ -62,7 +62,7 @@ import Testing
         #expect(host.hear() == nil)
         host.store.answer()
         #expect(host.hear()?.kind == .failure)
-        #expect(host.bench.core.calls.live == 0 && host.bench.core.wakesUnderWay.isEmpty)
+        #expect(host.bench.core.requests.calls.live == 0 && host.bench.core.requests.awaitingBindings.isEmpty)
     }
 
     @Test func `forgets a call whose caller hangs up before its bindings come`() throws {
@@ -71,7 +71,7 @@ import Testing
         try host.call()
         try host.report(.requestEnded, .how, 0)
         host.store.answer()
-        #expect(host.bench.core.calls.live == 0 && host.bench.core.wakesUnderWay.isEmpty)
+        #expect(host.bench.core.requests.calls.live == 0 && host.bench.core.requests.awaitingBindings.isEmpty)
     }
 
     @Test func `forgets a call whose channel hangs up before its bindings come`() throws {
@@ -85,10 +85,10 @@ import Testing
         let connection = try LineConnection(try #require(accepted).socket, loop: host.bench.loop)
         let channel = FastAGIChannel(connection, core, token: "")
         for line in ["agi_request: agi://h/wake?aor=bob&timeout=9", "", "200 result=1 (call)"] { channel.line(line) }
-        #expect(core.wakesUnderWay.count == 1)
+        #expect(core.requests.awaitingBindings.count == 1)
         channel.line("HANGUP")
         host.store.answer()
-        #expect(core.calls.live == 0 && core.wakesUnderWay.isEmpty && channel.wait == nil)
+        #expect(core.requests.calls.live == 0 && core.requests.awaitingBindings.isEmpty && channel.wait == nil)
         client.close()
     }
 
@@ -102,7 +102,7 @@ import Testing
         }
         host.hangUp()
         host.store.answer()
-        #expect(host.bench.core.calls.live == 0 && host.bench.core.wakesUnderWay.isEmpty)
+        #expect(host.bench.core.requests.calls.live == 0 && host.bench.core.requests.awaitingBindings.isEmpty)
     }
 
     @Test func `lets a process wait whose bindings come late, and ends no other's wait when they do not`() throws {
@@ -116,7 +116,7 @@ import Testing
                 writer.put(.withoutContacts, 1)
             }
             host.store.answer()
-            #expect(host.bench.core.calls.live == 1)
+            #expect(host.bench.core.requests.calls.live == 1)
             #expect(host.isWaiting != isAway)
         }
     }
@@ -198,7 +198,7 @@ import Testing
         host.store.answer()
         #expect(host.bench.core.context.statistics.pushed == 0)
         #expect(host.bench.core.context.statistics.leftToOtherNodes == 1)
-        #expect(host.bench.core.calls.live == 1)
+        #expect(host.bench.core.requests.calls.live == 1)
         #expect(host.store.confirmed.isEmpty)
     }
 

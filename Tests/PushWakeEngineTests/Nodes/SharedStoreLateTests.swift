@@ -30,11 +30,11 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
     @Test func `is held, and pushed when the store answers`() throws {
         let (host, answer) = try heldHost()
         #expect(answer.kind == .reply && number(.watched, in: answer) == 1 && number(.hold, in: answer) > 0)
-        #expect(host.bench.core.calls.live == 0)
+        #expect(host.bench.core.requests.calls.live == 0)
         host.store.isAway = false
         #expect(host.verbSoon(ring) == nil)
         #expect(host.bench.core.context.statistics.pushed == 1 && host.store.confirmed == ["bob"])
-        #expect(host.bench.core.calls.live == 1)
+        #expect(host.bench.core.requests.calls.live == 1)
     }
 
     @Test func `rings who can be reached at once, and pushes who sleeps there`() throws {
@@ -94,7 +94,7 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
         try host.report(.requestEnded, .how, 0)
         host.store.isAway = false
         #expect(host.verbSoon(ring) == nil)
-        #expect(host.bench.core.context.statistics.pushed == 0 && host.bench.core.calls.live == 0)
+        #expect(host.bench.core.context.statistics.pushed == 0 && host.bench.core.requests.calls.live == 0)
     }
 
     @Test func `is not pushed here when another node pushes`() throws {
@@ -143,7 +143,7 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
             writer.put(.contactReachable, 0)
         }
         next.store.answer()
-        #expect(next.bench.core.calls.live == 1)
+        #expect(next.bench.core.requests.calls.live == 1)
         #expect(next.verbSoon(ring) == nil)
     }
 }

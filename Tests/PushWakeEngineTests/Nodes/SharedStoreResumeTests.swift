@@ -17,7 +17,7 @@ extension SharedStoreHost {
         let first = try CoreBench()
         let now = SystemClock.wallSeconds()
         _ = first.store.register(bindings.isEmpty ? [Self.binding(age: 600)] : bindings, now: now)
-        let ticket = try first.core.wake(message).ticket
+        let ticket = try first.core.requests.wake(message).ticket
         try say(.resume) { writer in
             writer.put(.host, 7)
             writer.put(.handle, 1)
@@ -52,11 +52,11 @@ let ring = Int64(HostVerb.Kind.ring.rawValue)
         host.store.isAway = true
         try host.resume()
         host.store.answer()
-        #expect(host.bench.core.calls.live == 0)
+        #expect(host.bench.core.requests.calls.live == 0)
         host.store.isAway = false
         host.putBinding(age: 0)
         #expect(host.verbSoon(ring) != nil)
-        #expect(host.bench.core.calls.live == 1 && host.bench.core.resumesUnderWay.unasked.isEmpty)
+        #expect(host.bench.core.requests.calls.live == 1 && host.bench.core.requests.pendingRequests.unasked.isEmpty)
     }
 
     @Test(arguments: [(2, true), (30, false)] as [(Int64, Bool)])
@@ -80,9 +80,9 @@ let ring = Int64(HostVerb.Kind.ring.rawValue)
         #expect(EngineClient.text(.contactKey, in: verb) == "uloc-1")
         // Nothing is done twice when the store is back.
         host.store.isAway = false
-        host.bench.core.goOnWithResumes()
+        host.bench.core.requests.retryPendingRequests()
         host.store.answer()
-        #expect(host.verb(ring) == nil && host.bench.core.calls.live == 1)
+        #expect(host.verb(ring) == nil && host.bench.core.requests.calls.live == 1)
     }
 
     @Test func `is forgotten when it ends before the store can be asked`() throws {
@@ -92,7 +92,7 @@ let ring = Int64(HostVerb.Kind.ring.rawValue)
         try host.report(.requestEnded, .how, 0)
         host.store.answer()
         #expect(host.verb(ring) == nil)
-        #expect(host.bench.core.calls.live == 0)
+        #expect(host.bench.core.requests.calls.live == 0)
     }
 
     @Test func `knows what its host reported before the store could be asked`() throws {
@@ -101,7 +101,7 @@ let ring = Int64(HostVerb.Kind.ring.rawValue)
         try host.resume()
         try host.report(.requestContinues, .milliseconds, 60_000)
         host.store.answer()
-        let request = try #require(host.bench.core.calls[.handle(host: 7, 1)])
+        let request = try #require(host.bench.core.requests.calls[.handle(host: 7, 1)])
         #expect(request.machine.end == nil && !request.machine.isWaiting)
     }
 }

@@ -48,7 +48,7 @@ extension CoreBench {
         #expect(late.id == 9)
         #expect(bench.core.context.statistics.wakesExpired == 1)
         #expect(bench.core.context.statistics.pushed == 0)
-        #expect(bench.core.calls.count == 0)
+        #expect(bench.core.requests.calls.count == 0)
 
         // The caller tries again, and this time the engine is there.
         let inTime = try #require(try bench.call(kind, at: 1100))

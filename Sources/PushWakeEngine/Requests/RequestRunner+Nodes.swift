@@ -6,7 +6,7 @@ internal import PushWakeStore
 internal import PushWakeSystem
 
 /// Phones that register at another node while requests are held here.
-extension EngineCore {
+extension RequestRunner {
     /// Seconds for which a phone that registered elsewhere counts as there when a request comes: what was announced then
     /// was announced to nobody. Stored times are whole seconds.
     private static let freshWindow: Int64 = 1
@@ -34,29 +34,29 @@ extension EngineCore {
 
     /// Looks whether phones for which requests are held have registered elsewhere, as announcements may have been missed,
     /// and lets other nodes know of the requests: the server may have forgotten that.
-    func lookElsewhere() {
+    func recheckOtherNodes() {
         var users: Set<UserKey> = []
         for request in calls.live(where: { $0.machine.isWaiting }) { users.insert(UserKey(request.aor)) }
-        for user in users { lookElsewhere(at: user.aor) }
-        goOnWithResumes()
+        for user in users { recheckOtherNodes(at: user.aor) }
+        retryPendingRequests()
     }
 
     /// Soon looks at this user too, and at all that the store has yet to answer.
-    func lookLater(at aor: String? = nil) {
+    func recheckSoon(at aor: String? = nil) {
         if let aor { usersToCheck.insert(UserKey(aor)) }
-        guard !isLookDue else { return }
-        isLookDue = true
+        guard !isRecheckDue else { return }
+        isRecheckDue = true
         context.loop.schedule(after: Self.lookPause) { [weak self] in
             guard let self else { return }
-            isLookDue = false
+            isRecheckDue = false
             let users = usersToCheck
             usersToCheck = []
-            for user in users { lookElsewhere(at: user.aor) }
-            goOnWithResumes()
+            for user in users { recheckOtherNodes(at: user.aor) }
+            retryPendingRequests()
         }
     }
 
-    private func lookElsewhere(at aor: String) {
+    private func recheckOtherNodes(at aor: String) {
         let now = SystemClock.monotonicMilliseconds()
         let end = calls.requests(for: aor).filter { $0.machine.end == nil && $0.machine.isWaiting }
             .map { $0.machine.endsAt }.max()
@@ -71,12 +71,12 @@ extension EngineCore {
             case .success(let bindings):
                 let now = SystemClock.monotonicMilliseconds()
                 for request in calls.requests(for: aor) where request.machine.end == nil {
-                    ringElsewhere(bindings, request, within: request.age(now))
+                    ringAtOtherNodes(bindings, request, within: request.age(now))
                 }
-                if !isKnown { lookLater(at: aor) }
+                if !isKnown { recheckSoon(at: aor) }
             // What is damaged stays so.
             case .failure(.corrupt): break
-            case .failure: lookLater(at: aor)
+            case .failure: recheckSoon(at: aor)
             }
         }
     }
@@ -95,17 +95,17 @@ extension EngineCore {
             now: SystemClock.wallSeconds(), work
         ) { [weak self] result, state in
             then(result, state)
-            if case .success = result, !state.isKnown { self?.lookLater(at: message.aor) }
+            if case .success = result, !state.isKnown { self?.recheckSoon(at: message.aor) }
         }
     }
 
     /// Phones that have registered elsewhere at the moment when the request came ring where they are.
-    func ringElsewhere(_ bindings: [Binding], _ request: HeldRequest) {
-        ringElsewhere(bindings, request, within: 0)
+    func ringAtOtherNodes(_ bindings: [Binding], _ request: HeldRequest) {
+        ringAtOtherNodes(bindings, request, within: 0)
     }
 
     /// Phones that have registered elsewhere within so many milliseconds ring where they are.
-    func ringElsewhere(_ bindings: [Binding], _ request: HeldRequest, within milliseconds: Int64) {
+    func ringAtOtherNodes(_ bindings: [Binding], _ request: HeldRequest, within milliseconds: Int64) {
         for contact in contactsElsewhere(bindings, request, within: milliseconds) {
             dispatch(registeredElsewhere(contact, aor: request.aor, domain: request.message.domain))
         }
@@ -171,54 +171,6 @@ extension EngineCore {
             registrationID: contact.registrationID, flowNumber: contact.instance.isEmpty ? 0 : contact.flowNumber,
             isBehindProxy: !contact.route.isEmpty, isElsewhere: true)
         return CallRegistration(instance: contact.instance, tokens: contact.tokens, contact: known)
-    }
-
-    /// Lists the nodes that share the store.
-    func nodes(_ message: MessageReader, _ peer: EnginePeer) {
-        guard let shared = store.shared else {
-            return hosts.fail(
-                message, peer, "this engine shares its store with nobody; set store to a server's address")
-        }
-        let own = NodeName.of(context.settings)
-        shared.nodes { [weak self] result in
-            guard let self else { return }
-            switch result {
-            case .failure(let error): hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
-            case .success(let nodes):
-                let now = SystemClock.wallSeconds()
-                hosts.reply(to: message, peer) { writer in
-                    for node in nodes {
-                        writer.put(.row, 1)
-                        writer.column("node", node.name)
-                        writer.column("version", node.version)
-                        writer.column("running_for", max(0, now &- node.startedAt))
-                        writer.column("is_this", node.name == own ? "yes" : "")
-                        let shared = node.name == own ? shared.sharedNames : []
-                        writer.column(
-                            "problem", shared.isEmpty ? "" : "another is \(shared.joined(separator: ", and ")) as well")
-                    }
-                }
-            }
-        }
-    }
-
-    /// What other nodes are told of a REGISTER at this one; nil when nobody shares the store.
-    func notice(of registration: Registration, _ host: RegisteringHost) -> [UInt8]? {
-        guard store.shared != nil else { return nil }
-        let route = NodeRoute(nodeURI: context.settings.text(.nodeURI))
-        let contacts = registration.contacts.map { contact in
-            let isRemoval = registration.isRemoval(contact)
-            let saved = isRemoval ? nil : host.contact(contact, of: registration)
-            return RegistrationNotice.Contact(
-                uri: contact.uri, instance: contact.instance, tokens: contact.bindings.map(\.token),
-                key: saved?.key ?? "", flow: saved?.flow ?? "", registrationID: registration.callID,
-                flowNumber: contact.flowNumber,
-                route: isRemoval
-                    ? "" : route.text(aor: registration.aor, path: saved?.path ?? "", flow: saved?.flow ?? ""),
-                isRemoval: isRemoval)
-        }
-        guard !contacts.isEmpty else { return nil }
-        return RegistrationNotice(aor: registration.aor, domain: host.domain, contacts: contacts).bytes
     }
 }
 

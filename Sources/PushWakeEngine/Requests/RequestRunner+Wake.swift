@@ -6,7 +6,7 @@ internal import PushWakeStore
 internal import PushWakeSystem
 
 /// Requests as they come: a machine for each, and the answer to its host.
-extension EngineCore {
+extension RequestRunner {
     /// Milliseconds for which a request that is over is remembered: for phones that come late, and for late copies.
     static let retention: Int64 = 60_000
     /// Milliseconds past its wait after which a request counts as abandoned by its host.
@@ -56,7 +56,7 @@ extension EngineCore {
     ) {
         guard store.shared != nil else { return then(wakeNow(message)) }
         context.statistics.wakes += 1
-        wakesUnderWay[message.id] = .some(nil)
+        awaitingBindings[message.id] = .some(nil)
         hold(for: message) { [self] (store) throws(StoreError) in
             try bindings(for: message, in: store)
         } then: {
@@ -64,7 +64,7 @@ extension EngineCore {
             switch result {
             case .success(let bindings):
                 storeOutage.end()
-                let end = wakesUnderWay.removeValue(forKey: message.id) ?? nil
+                let end = awaitingBindings.removeValue(forKey: message.id) ?? nil
                 if deadline?.isPast(at: SystemClock.monotonicMilliseconds()) == true {
                     // The claim is over in a moment: another node may push then.
                     context.statistics.wakesExpired += 1
@@ -75,11 +75,11 @@ extension EngineCore {
                 if !state.isClaimed { store.shared?.confirmClaim(message.key.claim, of: message.aor) }
                 if let end { return self.end(request, end) }
                 // ORDER: the host hears first that it holds the request.
-                ringElsewhere(bindings, request)
+                ringAtOtherNodes(bindings, request)
             case .failure(let error):
-                let hasEnded = (wakesUnderWay.removeValue(forKey: message.id) ?? nil) != nil
+                let hasEnded = (awaitingBindings.removeValue(forKey: message.id) ?? nil) != nil
                 let isPast = deadline?.isPast(at: SystemClock.monotonicMilliseconds()) == true
-                guard !hasEnded, !isPast, let answer = takeWithoutBindings(message, error) else {
+                guard !hasEnded, !isPast, let answer = holdUntilStoreAnswers(message, error) else {
                     return then(.failure(error))
                 }
                 then(.success(answer))
@@ -119,7 +119,7 @@ extension EngineCore {
             request.rung = earlier.rung.filter { !earlier.reportedRung.contains($0) }
             earlier.isSuperseded = isAnew
         }
-        if isClaimed { request.pushes.turn = .perhapsOfAnother }
+        if isClaimed { request.pushes.turn = .claimedElsewhere }
         calls.add(request)
         let first =
             message.isLeftToPushes
@@ -299,7 +299,7 @@ protocol WakeWaiter: AnyObject {
     func tell(_ event: WaitEvent)
 }
 
-extension EngineCore {
+extension RequestRunner {
     /// Bindings of the phones that a request is for, in the table that its script looks in. A PURR names the phone, wherever
     /// that is.
     func inScope(_ bindings: [Binding], of message: WakeMessage) -> [Binding] {

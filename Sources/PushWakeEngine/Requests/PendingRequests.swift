@@ -5,7 +5,7 @@ internal import PushWakeCore
 
 /// Requests whose bindings a shared store is being asked for, of an earlier engine or taken without them, and what hosts have
 /// reported of them meanwhile: all that is made up for when the bindings come.
-struct ResumesUnderWay {
+struct PendingRequests {
     private struct Entry {
         var ticket: RequestTicket
         /// Monotonic milliseconds.

@@ -20,7 +20,7 @@ extension CoreBench {
         var message = WakeMessage()
         (message.aor, message.callID, message.method) = ("bob", "call@1", "INVITE")
         (message.host, message.handle) = (UInt64(host), UInt64(handle))
-        let answer = try first.core.wake(message)
+        let answer = try first.core.requests.wake(message)
         #expect(answer.pushed == 1)
         let now = SystemClock.wallSeconds()
         _ = store.register(first.store.bindings(of: "bob", now: now), now: now)
@@ -87,7 +87,7 @@ extension CoreBench {
         }
         let verbs = try bench.resume(ticket, pushed: 1)
         #expect(!verbs.kinds.contains(Self.ring))
-        #expect(bench.core.calls.live == 1)
+        #expect(bench.core.requests.calls.live == 1)
     }
 
     /// The host tells again when its question was not answered in time.
@@ -114,8 +114,8 @@ extension CoreBench {
         let peer = SocketPeer(socket: try #require(listener.accept()))
         bench.core.handle(try #require(MessageReader(end.bytes)), from: peer)
         #expect(try bench.resume(ticket, pushed: 0).kinds == [])
-        #expect(bench.core.context.statistics.pushed == 0 && bench.core.calls.live == 0)
-        var ends = ResumesUnderWay()
+        #expect(bench.core.context.statistics.pushed == 0 && bench.core.requests.calls.live == 0)
+        var ends = PendingRequests()
         for number in 0..<5000 { ends.noteEnd(.handle(host: 1, UInt64(number)), now: 0) }
         let last = RequestID.handle(host: 1, 4999)
         #expect(ends.hasEnded(last, now: 4999) && !ends.hasEnded(last, now: 5000))
@@ -137,7 +137,7 @@ extension CoreBench {
     }
 
     @Test func `are bounded, and forgotten after ten seconds`() {
-        var early = EarlyRegistrations(now: 1000)
+        var early = RecentRegistrations(now: 1000)
         func add(_ number: Int, _ now: Int64) {
             let uri = "sip:bob@10.0.0.1:\(number)"
             early.add(

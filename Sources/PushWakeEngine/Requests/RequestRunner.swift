@@ -5,16 +5,51 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeSystem
 
-/// What hosts and phones report of requests, and the verbs that come of it.
-extension EngineCore {
+/// Runs a machine for each request that is held: what hosts and phones report of it, and the verbs that come of it.
+final class RequestRunner {
+    let context: EngineContext
+    let store: StoreAccess
+    let hosts: HostConnections
+    let outcomes: PushOutcomes
+    let pushes: CallPushes
+    let delivery: Delivery
+    /// Requests for which phones are woken or watched.
+    let calls: HeldRequests
+    /// Monotonic milliseconds of the next look for requests whose host is gone.
+    private var nextAbandonedLook: Int64 = 0
+    /// Requests whose bindings a shared store is being asked for, and how they ended meanwhile.
+    var awaitingBindings: [RequestID: CallEnd?] = [:]
+    var pendingRequests = PendingRequests()
+    /// Calls that wait for the bindings of a shared store do so while it has not been away for long.
+    var storeOutage = StoreOutage()
+    /// Users whose phones may be elsewhere without this node hearing of it, and whether they are looked at soon.
+    var usersToCheck: Set<UserKey> = []
+    var isRecheckDue = false
+    var recentRegistrations = RecentRegistrations(now: SystemClock.monotonicMilliseconds())
+    /// A phone has registered in `Binding.usualTable` since this engine has started.
+    var usualTableIsInUse = false
+
+    /// Holds at most so many requests.
+    init(
+        _ context: EngineContext, _ store: StoreAccess, _ hosts: HostConnections, _ pushes: CallPushes,
+        _ outcomes: PushOutcomes, _ delivery: Delivery, most: Int
+    ) {
+        (self.context, self.store, self.hosts) = (context, store, hosts)
+        (self.pushes, self.outcomes, self.delivery) = (pushes, outcomes, delivery)
+        calls = HeldRequests(most: most)
+        pushes.onProgress = { [weak self] in self?.progressed($0, device: $1, $2) }
+        store.shared?.onAnnouncement = { [weak self] in self?.received($0) }
+        store.shared?.onGap = { [weak self] in self?.recheckOtherNodes() }
+    }
+
     /// A leg has an answer.
     func progressed(_ message: MessageReader, _ peer: EnginePeer) {
         let report = CallReport(message)
         guard let request = calls[report.id] else {
             if (100..<200).contains(report.status) {
-                resumesUnderWay.progressed(report.id, leg: report.leg, status: report.status)
+                pendingRequests.progressed(report.id, leg: report.leg, status: report.status)
             }
-            return resumesUnderWay.keep({ [weak self] in self?.progressed(message, peer) }, of: report.id)
+            return pendingRequests.keep({ [weak self] in self?.progressed(message, peer) }, of: report.id)
         }
         let now = SystemClock.monotonicMilliseconds()
         let (leg, status) = (report.leg, report.status)
@@ -36,9 +71,9 @@ extension EngineCore {
         let report = CallReport(message)
         guard let request = calls[report.id] else {
             // Its bindings may still be being asked for.
-            if wakesUnderWay[report.id] != nil { wakesUnderWay[report.id] = .some(report.end) }
-            resumesUnderWay.end(report.id)
-            resumesUnderWay.noteEnd(report.id, now: SystemClock.monotonicMilliseconds())
+            if awaitingBindings[report.id] != nil { awaitingBindings[report.id] = .some(report.end) }
+            pendingRequests.end(report.id)
+            pendingRequests.noteEnd(report.id, now: SystemClock.monotonicMilliseconds())
             return
         }
         if report.leg > 0 {
@@ -57,7 +92,7 @@ extension EngineCore {
     func requestContinues(_ message: MessageReader) {
         let report = CallReport(message)
         guard let request = calls[report.id] else {
-            return resumesUnderWay.keep({ [weak self] in self?.requestContinues(message) }, of: report.id)
+            return pendingRequests.keep({ [weak self] in self?.requestContinues(message) }, of: report.id)
         }
         let now = SystemClock.monotonicMilliseconds()
         let time = min(max(report.milliseconds, 0), Self.longestContinuation)
@@ -75,8 +110,8 @@ extension EngineCore {
     /// Ends the requests of a user with this Call-ID that channels wait for, those too whose bindings are still being asked
     /// for.
     func endCall(aor: String, callID: String, _ how: CallEnd) {
-        for id in wakesUnderWay.keys.filter({ $0.isWaited(aor: aor, callID: callID) }) {
-            wakesUnderWay[id] = .some(how)
+        for id in awaitingBindings.keys.filter({ $0.isWaited(aor: aor, callID: callID) }) {
+            awaitingBindings[id] = .some(how)
         }
         for request in calls.requests(for: aor) where request.message.callID == callID {
             if case .waited = request.id { end(request, how) }
@@ -124,7 +159,7 @@ extension EngineCore {
     func registered(_ registration: CallRegistration, uri: String, aor: String, domain: String) -> [HostVerb] {
         let microseconds = SystemClock.monotonicMicroseconds()
         let now = microseconds / 1000
-        earlyRegistrations.add(registration, uri: uri, aor: aor, domain: domain, now: now)
+        recentRegistrations.add(registration, uri: uri, aor: aor, domain: domain, now: now)
         let resumed = resumeWithoutBindings(aor, registration)
         var verbs: [HostVerb] = []
         for request in calls.requests(for: aor) where request.isFor(domain) && !resumed.contains(request.id) {
@@ -149,7 +184,7 @@ extension EngineCore {
     /// Tells the requests of a user that a contact is gone.
     func unregistered(uri: String, aor: String, domain: String) -> [HostVerb] {
         let now = SystemClock.monotonicMilliseconds()
-        earlyRegistrations.remove(uri: uri, aor: aor, domain: domain)
+        recentRegistrations.remove(uri: uri, aor: aor, domain: domain)
         var verbs: [HostVerb] = []
         for request in calls.requests(for: aor) where request.isFor(domain) {
             verbs += perform(request.machine.unregistered(contact: request.key(of: uri), now: now), request)
@@ -176,8 +211,7 @@ extension EngineCore {
     /// Forgets requests whose time is over; called by the loop's clock.
     func tick(now: Int64) {
         calls.sweep(now: now)
-        earlyRegistrations.sweep(now: now)
-        outcomes.reportLeftOut(now: now)
+        recentRegistrations.sweep(now: now)
         guard now >= nextAbandonedLook else { return }
         nextAbandonedLook = now + 10_000
         for request in calls.abandoned(now: now) { end(request, .timedOut) }

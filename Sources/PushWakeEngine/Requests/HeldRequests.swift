@@ -281,7 +281,7 @@ final class RequestPushes {
         var isUnderWay: Bool { job != nil || isPutOff }
 
         /// Another push for the same call would not meet this one's phone on its way.
-        fileprivate func isThrough(_ request: HeldRequest, _ device: Int, _ now: Int64) -> Bool {
+        fileprivate func isFinished(_ request: HeldRequest, _ device: Int, _ now: Int64) -> Bool {
             if request.isSuperseded || request.machine.isGivenUp || request.machine.hasDeclined(device) { return true }
             guard let wokenAt else { return false }
             return now - wokenAt >= RequestPushes.echo
@@ -304,7 +304,7 @@ final class RequestPushes {
     enum Turn {
         case own
         /// Another node has it and has not yet said whether it pushes.
-        case perhapsOfAnother
+        case claimedElsewhere
         case ofAnother
     }
     var turn = Turn.own
@@ -337,7 +337,7 @@ final class RequestPushes {
         // Its channel hears at once of a phone that came since.
         guard request.rung.isEmpty else { return }
         guard let entry = known(token), entry.isAccepted != nil, entry.job == nil,
-            entry.followers.allSatisfy({ $0.request !== request && entry.isThrough($0.request, $0.device, now) }),
+            entry.followers.allSatisfy({ $0.request !== request && entry.isFinished($0.request, $0.device, now) }),
             now - entry.endedAt >= Self.echo || entry.isDeclined
         else { return }
         entries.removeAll { $0.token == token }

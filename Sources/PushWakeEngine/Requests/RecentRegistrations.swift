@@ -6,7 +6,7 @@ internal import PushWakeCore
 ///
 /// Workers ask a new engine as soon as it listens, the supervisor tells of held requests some milliseconds later. What
 /// a REGISTER in between means for them is kept until then.
-struct EarlyRegistrations {
+struct RecentRegistrations {
     private struct Entry {
         let registration: CallRegistration
         let uri: String

@@ -5,7 +5,7 @@ internal import PushWakeCore
 internal import PushWakeSystem
 
 /// Verbs carried out: those for delivery here, those for the host on their way to it.
-extension EngineCore {
+extension RequestRunner {
     /// Carries out what is the engine's own part; the rest comes back for the host.
     func perform(_ verbs: [CallVerb], _ request: HeldRequest) -> [HostVerb] {
         // What becomes of a verb is told after it.
