@@ -50,7 +50,7 @@ extension EngineCore {
             writer.column("requests_dropped", Int64(requests.calls.forgottenEarly))
             writer.column("queued", Int64(delivery.queued))
             put(load: delivery.queues, &writer)
-            if let upstream, upstream.accounts.count > 0 || upstream.sent > 0 {
+            if let upstream = upstream.keeper, upstream.accounts.count > 0 || upstream.sent > 0 {
                 writer.column("upstream_accounts", Int64(upstream.accounts.count))
                 writer.column("upstream_sent", Int64(upstream.sent))
                 writer.column("upstream_refused", Int64(upstream.refused))
@@ -330,7 +330,7 @@ extension EngineCore {
             case .success(let removed):
                 context.statistics.countRemoval(.byHand, removed.count)
                 requests.dispatch(requests.unbound(removed, of: aor))
-                upstream?.removed(removed, of: aor)
+                upstream.keeper?.removed(removed, of: aor)
                 hosts.reply(to: message, peer) { writer in
                     writer.put(.row, 1)
                     writer.column("removed", Int64(removed.count))

@@ -13,7 +13,7 @@ extension EngineCore {
     func register(_ message: MessageReader, _ peer: EnginePeer?) {
         context.statistics.registers += 1
         let (registration, granted, host) = read(message)
-        if !host.account.isEmpty { upstream?.note(account: host.account, aor: registration.aor) }
+        if !host.account.isEmpty { upstream.keeper?.note(account: host.account, aor: registration.aor) }
         let now = SystemClock.wallSeconds()
         guard store.shared != nil else {
             let result = keepNow(message, of: registration.aor) { (store) throws(StoreError) in

@@ -253,7 +253,7 @@ extension EngineCore {
             return register(message, nil)
         case .upstreamAnswered:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
-            return upstreamAnswered(message, nil)
+            return upstream.answered(message, nil)
         case .progressed, .requestEnded, .requestContinues, .resume, .purrUser, .callEnded, .registered, .query,
             .takeBindings, .contactRemoved, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs, .upstream:
             break

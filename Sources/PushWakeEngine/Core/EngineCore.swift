@@ -16,6 +16,7 @@ final class EngineCore {
     let outcomes: PushOutcomes
     let pushes: CallPushes
     let requests: RequestRunner
+    let upstream: UpstreamService
     let delivery: Delivery
     /// What the times of calls and the number of bindings were in the last hour.
     var hour = LastHour()
@@ -32,8 +33,6 @@ final class EngineCore {
     /// Their tokens are new to their users; who else has them is to be looked for.
     var unclaimed = Gathering<Binding>()
     var nullSenders = NullSenders()
-    /// Nil where nobody keeps upstream registrations, as in a core without a service.
-    var upstream: UpstreamKeeper?
     /// Reads all again that can be read again, and says what came of it.
     var onReload: (() -> [ReloadNote])?
 
@@ -45,6 +44,7 @@ final class EngineCore {
         self.store = StoreAccess(store, shared: shared, context)
         hosts = HostConnections(context)
         outcomes = PushOutcomes(context, self.store, hosts)
+        upstream = UpstreamService(context, hosts)
         pushes = CallPushes(context, self.store, outcomes, delivery)
         requests = RequestRunner(context, self.store, hosts, pushes, outcomes, delivery, most: mostRequests)
         self.delivery = delivery
@@ -85,8 +85,8 @@ final class EngineCore {
         case .query: query(message, peer)
         case .takeBindings: takeBindings(message, peer)
         case .subscribe: hosts.subscribe(message, peer)
-        case .upstreamRegister: upstreamRegister(message, peer)
-        case .upstreamAnswered: upstreamAnswered(message, peer)
+        case .upstreamRegister: upstream.register(message, peer)
+        case .upstreamAnswered: upstream.answered(message, peer)
         case .reply, .failure, .result, .waitEvent, .verbs, .upstream:
             hosts.fail(message, peer, "this message only goes from the engine to the PBX")
         }

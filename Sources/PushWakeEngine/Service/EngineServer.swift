@@ -79,7 +79,7 @@ public final class EngineServer {
         }
         core.store.clock = ClockWatch(
             clockFile?.record, wall: SystemClock.wallSeconds(), running: SystemClock.runningSeconds(), now: loop.now)
-        (core.upstream, upstreamCheckpoints) = try Self.openUpstream(settings, core, log)
+        (core.upstream.keeper, upstreamCheckpoints) = try Self.openUpstream(settings, core, log)
         let problems = delivery.open()
         for problem in problems { log(.warning, problem) }
         Self.logFindings(settings, besides: problems, log)
@@ -114,7 +114,7 @@ public final class EngineServer {
         core.watchHour()
         watchRefreshes(settings)
         core.onReload = { [weak self] in self?.reload() ?? [] }
-        core.upstream?.restore()
+        core.upstream.keeper?.restore()
     }
 
     private func watchRefreshes(_ settings: Settings) {
@@ -213,7 +213,7 @@ public final class EngineServer {
         core.hosts.flushAll()
         core.outcomes.storeAcceptances()
         groups?.write()
-        core.upstream?.flush()
+        core.upstream.keeper?.flush()
         core.outcomes.reportLeftOut(now: .max)
         core.capture?.end()
         shared?.end()
@@ -305,7 +305,7 @@ public final class EngineServer {
         loop.schedule(after: 1000) { [weak self] in
             guard let self else { return }
             core.tick(now: loop.now)
-            core.upstream?.lookAtClock()
+            core.upstream.keeper?.lookAtClock()
             core.lookAtStore()
             listener.look()
             if let path = core.store.file?.foundMissing() {

@@ -5,18 +5,25 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeSystem
 
-/// REGISTERs of phones that belong to a SIP server behind the host.
-extension EngineCore {
+/// Answers REGISTERs of phones that belong to a SIP server behind the host.
+final class UpstreamService {
+    private let context: EngineContext
+    private let hosts: HostConnections
+    /// Nil where nobody keeps upstream registrations, as in a core without a service.
+    var keeper: UpstreamKeeper?
+
+    init(_ context: EngineContext, _ hosts: HostConnections) { (self.context, self.hosts) = (context, hosts) }
+
     /// A phone registers: what its host has to do comes back, now or later.
-    func upstreamRegister(_ message: MessageReader, _ peer: EnginePeer) {
-        guard let upstream else { return hosts.fail(message, peer, "this engine keeps no upstream registrations") }
+    func register(_ message: MessageReader, _ peer: EnginePeer) {
+        guard let keeper else { return hosts.fail(message, peer, "this engine keeps no upstream registrations") }
         let request = UpstreamMessage(message, others: context.policy.others)
         let registration = request.registration
         let target: UpstreamTarget
         do throws(UpstreamTarget.Rejection) {
             target = try UpstreamTarget(
                 requestURI: request.requestURI, to: request.to, account: registration.upstream, route: request.route,
-                servers: upstream.servers)
+                servers: keeper.servers)
         } catch {
             return hosts.reply(to: message, peer) { writer in
                 writer.put(.upstreamAction, UpstreamOrder.Kind.refuse.rawValue)
@@ -37,10 +44,10 @@ extension EngineCore {
         let contact = context.settings.text(.upperContact)
         let wanted = UpstreamRequest(
             target: target, local: contact.isEmpty ? request.local : contact, username: request.username)
-        guard let account = upstream.account(wanted) else {
+        guard let account = keeper.account(wanted) else {
             return hosts.fail(message, peer, "there are too many upstream registrations")
         }
-        let orders = upstream.register(phone(request, upstream.bindings(account)), wanted, account)
+        let orders = keeper.register(phone(request, keeper.bindings(account)), wanted, account)
         answer(message, peer, orders, host: request.handle.host)
     }
 
@@ -69,9 +76,9 @@ extension EngineCore {
     }
 
     /// A server has answered what a host sent. Without a peer nobody waits for the reply any more.
-    func upstreamAnswered(_ message: MessageReader, _ peer: EnginePeer?) {
+    func answered(_ message: MessageReader, _ peer: EnginePeer?) {
         let id = UInt64(bitPattern: EngineClient.number(.upstreamID, in: message))
-        guard let upstream, let account = upstream.sender(of: id) else {
+        guard let keeper, let account = keeper.sender(of: id) else {
             if let peer { hosts.reply(to: message, peer) { _ in } }
             return
         }
@@ -97,7 +104,7 @@ extension EngineCore {
         }
         var said = answer.finish()
         said.isSilence = !isFromServer
-        let orders = upstream.answered(id, said)
+        let orders = keeper.answered(id, said)
         if let peer { self.answer(message, peer, orders, host: host) } else { hosts.send(orders) }
     }
 
