@@ -20,13 +20,13 @@ extension EngineCore {
             case .stats: try stats(message, peer)
             case .bindings: try bindings(message, peer, ListingConditions(aor: argument), after: cursor)
             case .find: try bindings(message, peer, argument, after: cursor)
-            case .remove: remove(message, peer, argument)
+            case .remove: registrations.remove(message, peer, aor: argument)
             case .removeFound: removeFound(message, peer, argument)
             case .reload: reload(message, peer)
             case .trace: trace(message, peer, argument, after: cursor)
             case .export:
                 try bindings(message, peer, ListingConditions(), after: cursor, as: .document(argument == "secrets"))
-            case .restore: restore(message, peer, argument, after: cursor)
+            case .restore: registrations.restore(message, peer, argument, after: cursor)
             case .nodes: nodes(message, peer)
             case .explain: explain(message, peer, aor: argument)
             case .diagnose: diagnose(message, peer, argument)
@@ -44,7 +44,7 @@ extension EngineCore {
             if store.shared != nil { writer.column("node", NodeName.of(context.settings)) }
             // Nobody counts those that nodes share.
             if let count { writer.column("bindings", Int64(count)) }
-            writer.column("registers_waiting", Int64(registersWaiting))
+            writer.column("registers_waiting", Int64(registrations.registersWaiting))
             writer.column("requests_held", Int64(requests.calls.live))
             writer.column("requests_kept", Int64(requests.calls.count))
             writer.column("requests_dropped", Int64(requests.calls.forgottenEarly))
@@ -127,13 +127,14 @@ extension EngineCore {
         _ writer: inout MessageWriter, _ conditions: ListingConditions, from page: BindingsPage, _ form: RowForm
     ) throws(StoreError) -> BindingsPage? {
         let now = SystemClock.wallSeconds()
+        let listing = BindingListing(conditions, outcomes, now: now)
         let end = SystemClock.monotonicMicroseconds() + Self.pageMicroseconds
         let aor = conditions.aor
         var (place, skipped) = (page.user, page.skipped)
         while true {
             let users = aor.isEmpty ? try store.own.aors(after: place, limit: Self.usersPerLook, now: now) : [aor]
             for user in users {
-                let found = try rows(of: user, in: store.own, conditions, now)
+                let found = try listing.rows(of: user, in: store.own)
                 for (index, var row) in found.enumerated().dropFirst(skipped) {
                     guard writer.bytes.count < Self.pageBytes else { return BindingsPage(user: place, skipped: index) }
                     if case .listing = form, row.removed.isEmpty {
@@ -146,38 +147,6 @@ extension EngineCore {
             }
             guard aor.isEmpty, !users.isEmpty else { return nil }
         }
-    }
-
-    private struct ListedBinding {
-        let binding: Binding
-        let record: WakeRecord
-        /// Other users with its token.
-        var others: [String] = []
-        /// Empty while it is in use.
-        var removed = ""
-
-        func isMeant(by conditions: ListingConditions, _ now: Int64) -> Bool {
-            let verdict = ListingConditions.verdict(record.assessment.words, removed: removed)
-            return conditions.admits(
-                binding.provider, contact: binding.contact, age: max(0, now &- binding.registeredAt), verdict: verdict)
-        }
-    }
-
-    /// Of one user that is named, those that are removed too.
-    private func rows(
-        of user: String, in store: any BindingStore, _ conditions: ListingConditions, _ now: Int64
-    ) throws(StoreError) -> [ListedBinding] {
-        guard conditions.admits(user: user) else { return [] }
-        var rows = try store.bindings(of: user, now: now).map {
-            ListedBinding(binding: $0, record: outcomes.wakeRecords.record(of: $0))
-        }
-        if !conditions.aor.isEmpty {
-            rows += try store.removed(of: user).map {
-                ListedBinding(
-                    binding: $0.binding, record: outcomes.wakeRecords.record(of: $0.binding), removed: $0.reason)
-            }
-        }
-        return rows.filter { $0.isMeant(by: conditions, now) }
     }
 
     /// Where a page of bindings begins: behind this user, and so many rows further.
@@ -227,6 +196,26 @@ extension EngineCore {
         }
     }
 
+    /// Says whose device a PURR names; nobody's when it names none.
+    func purrUser(_ message: MessageReader, _ peer: EnginePeer) {
+        let text = EngineClient.text(.purr, in: message)
+        guard context.settings.flag(.purr), let purr = PURR(text) else {
+            return hosts.reply(to: message, peer) { _ in }
+        }
+        store.ask(aboutPURR: purr) { [self] (store) throws(StoreError) in
+            try self.store.device(ofPURR: text, in: store)
+        } then: {
+            [self] result in
+            switch result {
+            case .success(let device):
+                hosts.reply(to: message, peer) { writer in
+                    if let device { writer.put(.aor, device.aor) }
+                }
+            case .failure(let error): hosts.fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
+            }
+        }
+    }
+
     private func explain(_ message: MessageReader, _ peer: EnginePeer, aor: String) {
         var request: [UInt8] = []
         var fields = message
@@ -265,79 +254,7 @@ extension EngineCore {
         guard !conditions.aor.isEmpty else {
             return hosts.fail(message, peer, "whose bindings? name the user with aor=")
         }
-        remove(message, peer, conditions.aor) { [self] (store) throws(StoreError) in
-            try remove(conditions, in: store)
-        }
-    }
-
-    /// A contact is pushed no more when the operator has taken it from the registrar (RFC 8599, 5.5).
-    func contactRemoved(_ message: MessageReader) {
-        let (aor, uri) = (EngineClient.text(.aor, in: message), EngineClient.text(.contactURI, in: message))
-        var conditions = ListingConditions()
-        do throws(ListingConditions.Mistake) {
-            try conditions.add("aor", aor)
-            if !uri.isEmpty { try conditions.add("contact", uri) }
-        } catch {
-            // Without the contact, which has the token.
-            let user = PrintableText.logValue(aor)
-            return context.log(
-                .warning,
-                "a contact of \(user) was removed, and its push binding stays: it cannot be read; see pushwake.remove")
-        }
-        store.ask(about: aor) { [self, conditions] (store) throws(StoreError) in
-            try remove(conditions, in: store)
-        } then: { [self] result in
-            let error: StoreError
-            switch result {
-            case .success(let removed):
-                context.statistics.countRemoval(.byHand, removed.count)
-                return requests.dispatch(requests.unbound(removed, of: aor))
-            case .failure(let failure): error = failure
-            }
-            let user = PrintableText.logValue(aor)
-            let what =
-                uri.isEmpty
-                ? "the contacts of \(user) were removed, and their push bindings stay"
-                : "a contact of \(user) was removed, and its push binding stays"
-            context.log(.warning, "\(what): \(error)")
-        }
-    }
-
-    /// Which bindings went.
-    private func remove(_ conditions: ListingConditions, in store: any BindingStore) throws(StoreError) -> [Binding] {
-        let now = SystemClock.wallSeconds()
-        var removed: [Binding] = []
-        for row in try rows(of: conditions.aor, in: store, conditions, now) where row.removed.isEmpty {
-            let (provider, app, token) = (row.binding.provider, row.binding.app, row.binding.token)
-            removed += try store.remove(
-                .token(provider: provider, app: app, token: token), of: conditions.aor, reason: "by hand", now: now)
-        }
-        return removed
-    }
-
-    private func remove(_ message: MessageReader, _ peer: EnginePeer, _ aor: String) {
-        remove(message, peer, aor) { (store) throws(StoreError) in
-            try store.remove(.all, of: aor, reason: "by hand", now: SystemClock.wallSeconds())
-        }
-    }
-
-    private func remove(
-        _ message: MessageReader, _ peer: EnginePeer, _ aor: String,
-        _ work: @escaping (any BindingStore) throws(StoreError) -> [Binding]
-    ) {
-        store.ask(about: aor, work) { [self] result in
-            switch result {
-            case .success(let removed):
-                context.statistics.countRemoval(.byHand, removed.count)
-                requests.dispatch(requests.unbound(removed, of: aor))
-                upstream.keeper?.removed(removed, of: aor)
-                hosts.reply(to: message, peer) { writer in
-                    writer.put(.row, 1)
-                    writer.column("removed", Int64(removed.count))
-                }
-            case .failure(let error): hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
-            }
-        }
+        registrations.remove(message, peer, conditions)
     }
 
     /// A page of bindings that nodes share: users come in the server's order, and each is read by itself.
@@ -362,10 +279,11 @@ extension EngineCore {
         of aors: [String], _ page: BindingsPage, next: String?, _ message: MessageReader, _ peer: EnginePeer,
         _ conditions: ListingConditions, _ form: RowForm
     ) {
-        var found = [[ListedBinding]](repeating: [], count: aors.count)
+        var found = [[BindingListing.Row]](repeating: [], count: aors.count)
         var left = aors.count
         var failure: StoreError?
         let now = SystemClock.wallSeconds()
+        let listing = BindingListing(conditions, outcomes, now: now)
         let finish: () -> Void = { [self] in
             if let failure {
                 return hosts.fail(message, peer, "the store cannot be used: \(failure)", isStoreAway: true)
@@ -382,8 +300,8 @@ extension EngineCore {
         }
         guard left > 0 else { return finish() }
         for (index, aor) in aors.enumerated() {
-            store.ask(about: aor) { [self] (store) throws(StoreError) in
-                try rows(of: aor, in: store, conditions, now)
+            store.ask(about: aor) { (store) throws(StoreError) in
+                try listing.rows(of: aor, in: store)
             } then: { [self] result in
                 switch result {
                 case .success(let rows):
@@ -420,7 +338,7 @@ extension EngineCore {
     /// Notes for which an answer has room.
     private static let mostNotes = 100
 
-    private func put(_ row: ListedBinding, _ now: Int64, _ form: RowForm, _ writer: inout MessageWriter) {
+    private func put(_ row: BindingListing.Row, _ now: Int64, _ form: RowForm, _ writer: inout MessageWriter) {
         let binding = row.binding
         if case .document(let withSecrets) = form {
             let line = BindingDocument.write(binding, withSecrets: withSecrets, shortened: EngineLog.shortened)

@@ -250,7 +250,7 @@ extension EngineCore {
             return hosts.fail(message, peer, "the subscription came too late")
         case .register:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
-            return register(message, nil)
+            return registrations.register(message, nil)
         case .upstreamAnswered:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
             return upstream.answered(message, nil)

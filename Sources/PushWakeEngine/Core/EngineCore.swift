@@ -17,22 +17,13 @@ final class EngineCore {
     let pushes: CallPushes
     let requests: RequestRunner
     let upstream: UpstreamService
+    let registrations: Registrations
     let delivery: Delivery
     /// What the times of calls and the number of bindings were in the last hour.
     var hour = LastHour()
-    let claimLines: LimitedLines
-    /// REGISTERs that the store of this process has yet to take.
-    var late: RegisterBacklog<LateRegister>
-    /// About 2 kB each.
-    private static let mostLateRegisters = 10_000
     /// Sends the traces to a HEP server; nil where there is none.
     var capture: TraceCapture?
-    /// Why the last REGISTER of a user stored nothing.
-    var refusals = RecentReasons<String>()
     let pages: PageQueue
-    /// Their tokens are new to their users; who else has them is to be looked for.
-    var unclaimed = Gathering<Binding>()
-    var nullSenders = NullSenders()
     /// Reads all again that can be read again, and says what came of it.
     var onReload: (() -> [ReloadNote])?
 
@@ -48,9 +39,8 @@ final class EngineCore {
         pushes = CallPushes(context, self.store, outcomes, delivery)
         requests = RequestRunner(context, self.store, hosts, pushes, outcomes, delivery, most: mostRequests)
         self.delivery = delivery
-        late = RegisterBacklog(most: Self.mostLateRegisters)
-        claimLines = LimitedLines(log)
         pages = PageQueue(loop: context.loop)
+        registrations = Registrations(context, self.store, hosts, outcomes, pushes, requests, upstream, pages)
         delivery.onKeys = { [weak outcomes] in outcomes?.removalGuard.beginAnew($0) }
     }
 
@@ -66,14 +56,14 @@ final class EngineCore {
     /// Carries out one message of a peer; every request gets exactly one reply, now or later.
     func carryOut(_ message: MessageReader, from peer: EnginePeer) {
         switch message.kind {
-        case .register: register(message, peer)
-        case .registerLeaves: sayWhatLeaves(message, peer)
+        case .register: registrations.register(message, peer)
+        case .registerLeaves: registrations.answerLeftContacts(message, peer)
         case .wake: requests.wake(message, peer, waits: false)
         case .wait: requests.wake(message, peer, waits: true)
         case .progressed: requests.progressed(message, peer)
         case .requestEnded: requests.requestEnded(message, peer)
         case .requestContinues: requests.requestContinues(message)
-        case .contactRemoved: contactRemoved(message)
+        case .contactRemoved: registrations.contactRemoved(message)
         case .resume: requests.resume(message, peer)
         case .purrUser: purrUser(message, peer)
         case .callEnded: requests.callEnded(message, peer)
@@ -83,7 +73,7 @@ final class EngineCore {
             requests.stopWaiting(peer)
             hosts.reply(to: message, peer) { _ in }
         case .query: query(message, peer)
-        case .takeBindings: takeBindings(message, peer)
+        case .takeBindings: registrations.takeBindings(message, peer)
         case .subscribe: hosts.subscribe(message, peer)
         case .upstreamRegister: upstream.register(message, peer)
         case .upstreamAnswered: upstream.answered(message, peer)

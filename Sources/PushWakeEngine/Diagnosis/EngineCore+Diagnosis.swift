@@ -56,7 +56,7 @@ extension EngineCore {
         facts.writeProblem = store.refusal.map { "\($0)" }
         facts.isFileGone = store.file?.isInPlace == false
         facts.clock = delivery.clocks.current
-        facts.refusal = refusals.reason(of: aor)
+        facts.refusal = registrations.refusals.reason(of: aor)
         (facts.registers, facts.wakes) = (context.statistics.registers, context.statistics.wakes)
         facts.wakesCalls = WakingMethods(context.settings).contains("INVITE")
         // A store that nodes share is not looked through for names.

@@ -62,7 +62,7 @@ struct MetricsReport {
             text.single("pushwake_bindings", .gauge, Int64(bindings), "Push bindings in the store.")
         }
         text.single(
-            "pushwake_registers_waiting", .gauge, Int64(core.registersWaiting),
+            "pushwake_registers_waiting", .gauge, Int64(core.registrations.registersWaiting),
             "REGISTERs that the store has not taken yet.")
         text.family(
             "pushwake_store_lag_seconds", .gauge, "How long refreshes have waited to be written to the store.")

@@ -186,7 +186,7 @@ struct TokenEndpoints {
     }
 
     private func store(_ bindings: [Binding], _ aor: String, _ call: HTTPCall) {
-        core.report(bindings, of: aor) { result in
+        core.registrations.report(bindings, of: aor) { result in
             switch result {
             case .failure: call.answer(.problem(503, "the store cannot be written"))
             case .success((0, let problem)): call.answer(.problem(422, problem))
@@ -196,7 +196,7 @@ struct TokenEndpoints {
     }
 
     private func remove(_ bindings: [Binding], _ aor: String, _ reason: String, _ call: HTTPCall) {
-        core.remove(bindings, of: aor, reason: reason) { result in
+        core.registrations.remove(bindings, of: aor, reason: reason) { result in
             switch result {
             case .failure: call.answer(.problem(503, "the store cannot be written"))
             case .success(let removed): call.answer(Self.count("removed", removed))

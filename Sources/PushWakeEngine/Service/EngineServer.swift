@@ -102,7 +102,7 @@ public final class EngineServer {
         // Whichever of the user's phones registers, a request that waits for one must hear of it.
         core.requests.calls.onAdd = { [weak filter] in filter?.insert($0) }
         // A phone whose REGISTER waits may say next that it wants no push.
-        filter?.further = { [weak core] in core.map { $0.requests.calls.users + $0.late.aors } ?? [] }
+        filter?.further = { [weak core] in core.map { $0.requests.calls.users + $0.registrations.late.aors } ?? [] }
         filter?.start()
         shared?.start()
         openFastAGI(settings)
@@ -306,7 +306,7 @@ public final class EngineServer {
             guard let self else { return }
             core.tick(now: loop.now)
             core.upstream.keeper?.lookAtClock()
-            core.lookAtStore()
+            core.registrations.lookAtStore()
             listener.look()
             if let path = core.store.file?.foundMissing() {
                 log(

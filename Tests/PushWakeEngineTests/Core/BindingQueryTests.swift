@@ -68,7 +68,7 @@ extension CoreBench {
         writer.begin(.contactRemoved, id: 1)
         writer.put(.aor, aor)
         writer.put(.contactURI, uri)
-        bench.core.contactRemoved(try #require(MessageReader(writer.bytes)))
+        bench.core.registrations.contactRemoved(try #require(MessageReader(writer.bytes)))
         #expect(try bench.users("user=alice") == left)
     }
 

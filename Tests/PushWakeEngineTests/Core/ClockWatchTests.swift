@@ -98,11 +98,11 @@ private final class LockedStore: BindingStore {
         bench.core.store.lookAtClock(wall: bench.wall + years, running: bench.running)
         #expect(bench.core.store.clock.pending != nil && bench.core.store.refusal != nil)
         #expect(try bench.core.store.forgetSome(now: bench.late, wall: bench.wall + years, nil) == false)
-        bench.core.lookAtStore()
+        bench.core.registrations.lookAtStore()
         bench.store.isLocked = false
         #expect(try bench.core.store.forgetSome(now: bench.late, wall: bench.wall + years, nil) == false)
         #expect(bench.store.forgot == 0)
-        bench.core.lookAtStore()
+        bench.core.registrations.lookAtStore()
         #expect(bench.core.store.clock.pending == nil && bench.core.store.refusal == nil)
         #expect(try bench.store.bindings(of: "bob", now: bench.wall + years).count == 1)
         _ = try bench.core.store.forgetSome(now: bench.late, wall: bench.wall + years, nil)
@@ -116,7 +116,7 @@ private final class LockedStore: BindingStore {
         bench.core.store.lookAtClock(wall: bench.wall + years, running: bench.running)
         bench.core.store.lookAtClock(wall: bench.wall + 5, running: bench.running + 5)
         bench.store.isLocked = false
-        bench.core.lookAtStore()
+        bench.core.registrations.lookAtStore()
         #expect(try bench.store.bindings(of: "bob", now: bench.wall + 5).map(\.registeredAt) == [bench.wall - 60])
     }
 

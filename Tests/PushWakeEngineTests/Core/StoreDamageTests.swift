@@ -24,7 +24,7 @@ import Testing
             #expect(answer == .failure(.corrupt("b.db is damaged; move it away")))
         }
         // A page that can be written says nothing of the others.
-        core.lookAtStore()
+        core.registrations.lookAtStore()
         #expect(!core.store.state.isUsable && core.store.refusal != nil)
         #expect(lines.map(\.0) == [.error])
         #expect(lines.map(\.1) == ["b.db is damaged; move it away"])

@@ -121,7 +121,7 @@ import Testing
         let bench = try CoreBench(["one_aor_per_token": setting])
         put("alice", age: 700, expires: isOver ? 600 : 3600, in: bench.store)
         try bench.register(Self.contact)
-        if setting == "never" { bench.core.lookForClaims() }
+        if setting == "never" { bench.core.registrations.lookForClaims() }
         let isMoved = setting == "always"
         #expect(tokens(bench, of: "alice") == (isMoved ? [] : ["t"]))
         #expect(bench.currentTokens() == ["t"])
@@ -134,10 +134,10 @@ import Testing
         let bench = try CoreBench()
         put("alice", age: 700, expires: 3600, in: bench.store)
         for cseq in 1...3 { try bench.register(Self.contact, cseq: Int64(cseq)) }
-        bench.core.lookForClaims()
+        bench.core.registrations.lookForClaims()
         #expect(bench.core.context.statistics.claimed == 1)
         try bench.register(Self.contact.replacing("project", with: "other"), callID: "carol", aor: "carol")
-        bench.core.lookForClaims()
+        bench.core.registrations.lookForClaims()
         #expect(bench.core.context.statistics.claimed == 1)
     }
 
@@ -146,7 +146,7 @@ import Testing
         for (number, user) in ["alice", "bob", "alice"].enumerated() {
             try bench.register(Self.contact, callID: user, cseq: Int64(number + 1), aor: user)
         }
-        bench.core.lookForClaims()
+        bench.core.registrations.lookForClaims()
         #expect(bench.core.context.statistics.claimed == 1)
     }
 

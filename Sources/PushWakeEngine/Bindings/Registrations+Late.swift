@@ -15,7 +15,7 @@ struct LateRegister {
 /// REGISTERs that come while the store of this process takes no changes: a disk is full, or another process holds the lock.
 /// Their phones have a 200 and sleep, so nobody can reach them until they register again. They are kept here
 /// (10,000 of them), and stored when the store takes changes again; a shared store does the same by itself.
-extension EngineCore {
+extension Registrations {
     /// Users of whom some are stored in one turn.
     private static let latePerTurn = 64
 

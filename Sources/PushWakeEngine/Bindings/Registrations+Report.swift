@@ -6,7 +6,7 @@ internal import PushWakeStore
 internal import PushWakeSystem
 
 /// Tokens that come in without a REGISTER.
-extension EngineCore {
+extension Registrations {
     /// Days for which a reported token is kept where `persist` ties bindings to registrations, which it has none of.
     private static let reportedDays: Int64 = 30
 

@@ -5,8 +5,36 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeSystem
 
-extension EngineCore {
+/// Does what a REGISTER, a report, an import and a removal do to bindings, and tells the requests of their users.
+final class Registrations {
+    let context: EngineContext
+    let store: StoreAccess
+    let hosts: HostConnections
+    let outcomes: PushOutcomes
+    let pushes: CallPushes
+    let requests: RequestRunner
+    let upstream: UpstreamService
+    let pages: PageQueue
+    /// REGISTERs that the store of this process has yet to take.
+    var late = RegisterBacklog<LateRegister>(most: mostLateRegisters)
+    /// About 2 kB each.
+    private static let mostLateRegisters = 10_000
+    /// Why the last REGISTER of a user stored nothing.
+    private(set) var refusals = RecentReasons<String>()
+    var nullTokenPhones = NullTokenPhones()
+    /// Their tokens are new to their users; who else has them is to be looked for.
+    var unclaimed = Gathering<Binding>()
+    let claimLines: LimitedLines
     private static let defaultExpires: Int64 = 3600
+
+    init(
+        _ context: EngineContext, _ store: StoreAccess, _ hosts: HostConnections, _ outcomes: PushOutcomes,
+        _ pushes: CallPushes, _ requests: RequestRunner, _ upstream: UpstreamService, _ pages: PageQueue
+    ) {
+        (self.context, self.store, self.hosts, self.outcomes) = (context, store, hosts, outcomes)
+        (self.pushes, self.requests, self.upstream, self.pages) = (pushes, requests, upstream, pages)
+        claimLines = LimitedLines(context.log)
+    }
 
     /// Stores what a phone said when it registered, and lets those go on who wait for it. Without a peer nobody waits
     /// for the reply.
@@ -90,7 +118,7 @@ extension EngineCore {
     }
 
     /// Says which contacts a phone leaves when its REGISTER is accepted, to a registrar that has no room before.
-    func sayWhatLeaves(_ message: MessageReader, _ peer: EnginePeer) {
+    func answerLeftContacts(_ message: MessageReader, _ peer: EnginePeer) {
         let (registration, _, _) = read(message)
         let now = SystemClock.wallSeconds()
         let policy = context.policy
@@ -153,7 +181,7 @@ extension EngineCore {
 
     /// What follows from a change in the store, whenever that was; what hosts have to do comes back.
     func settle(_ registration: Registration, _ kept: Kept) -> [HostVerb] {
-        if registration.unbinds { nullSenders.note(registration) }
+        if registration.unbinds { nullTokenPhones.note(registration) }
         for binding in kept.bound.stored {
             pushes.release(binding)
             context.statistics.appVersions.register(binding.token, agent: registration.userAgent)
@@ -312,87 +340,6 @@ extension EngineCore {
         if !registration.queries.isEmpty { return .query }
         return problems.isEmpty ? .plain : .ignored
     }
-}
-
-/// The host that a REGISTER came through, and what its registrar has of it now.
-struct RegisteringHost {
-    var id: UInt64 = 0
-    var domain = ""
-    /// The upstream registration that it belongs to; empty when none.
-    var account = ""
-    var contacts: [WakeMessage.Contact] = []
-
-    /// Takes a field of its message; `contact` is the one that is being read.
-    mutating func take(_ field: MessageReader.Field, of message: MessageReader, _ contact: inout WakeMessage.Contact) {
-        switch field.tag {
-        case .host: id = UInt64(bitPattern: message.number(field))
-        case .domain: domain = message.text(field)
-        case .account: account = message.text(field)
-        default:
-            guard WakeMessage.read(field, message, &contact), field.tag == .contactReachable else { return }
-            if contact.key.isEmpty { contact.key = contact.uri }
-            contacts.append(contact.taken())
-        }
-    }
-
-    /// The saved contact for one of the REGISTER that stays.
-    func contact(_ contact: RegisteredContact, of registration: Registration) -> WakeMessage.Contact? {
-        place(of: contact, of: registration).map { contacts[$0] }
-    }
-
-    /// Its place in `contacts`: by its URI or its instance, or what all others leave over, where the registrar or the script
-    /// writes it otherwise (an alias for the way back, say).
-    func place(of contact: RegisteredContact, of registration: Registration) -> Int? {
-        guard !contacts.isEmpty else { return nil }
-        if let named = place(named: contact) { return named }
-        var rest = Set(contacts.indices)
-        for other in registration.contacts where other != contact && !registration.isRemoval(other) {
-            guard let named = place(named: other) else { return nil }
-            rest.remove(named)
-        }
-        return rest.count == 1 ? rest.first : nil
-    }
-
-    private func place(named contact: RegisteredContact) -> Int? {
-        if let same = contacts.firstIndex(where: { $0.uri == contact.uri }) { return same }
-        let bare = Binding.withoutPushParameters(contact.uri)
-        if let same = contacts.firstIndex(where: { $0.uri == bare }) { return same }
-        guard !contact.instance.isEmpty else { return nil }
-        let own = contacts.indices.filter { contacts[$0].instance == contact.instance }
-        return own.count == 1 ? own[0] : nil
-    }
-
-    /// The least that a contact was granted, for one that cannot be told from others; nil when the registrar has not said.
-    var leastGranted: Int64? { contacts.indices.compactMap(granted).min() }
-
-    /// Seconds that the registrar granted the contact at a place; nil when it has not said.
-    func granted(_ place: Int) -> Int64? {
-        let expires = contacts[place].expires
-        return expires == 0 ? nil : expires < 0 ? .max : expires
-    }
-}
-
-/// Requests within a dialog name the device that they are for by its PURR (RFC 8599, 6).
-extension EngineCore {
-    /// Says whose device a PURR names; nobody's when it names none.
-    func purrUser(_ message: MessageReader, _ peer: EnginePeer) {
-        let text = EngineClient.text(.purr, in: message)
-        guard context.settings.flag(.purr), let purr = PURR(text) else {
-            return hosts.reply(to: message, peer) { _ in }
-        }
-        store.ask(aboutPURR: purr) { [self] (store) throws(StoreError) in
-            try self.store.device(ofPURR: text, in: store)
-        } then: {
-            [self] result in
-            switch result {
-            case .success(let device):
-                hosts.reply(to: message, peer) { writer in
-                    if let device { writer.put(.aor, device.aor) }
-                }
-            case .failure(let error): hosts.fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
-            }
-        }
-    }
 
     /// What the 200 tells of each push service: one PURR, also where a phone registers several contacts with it. A phone
     /// that speaks no RFC 8599 is told none.
@@ -419,13 +366,4 @@ extension EngineCore {
         }
         return purrs
     }
-}
-
-/// What became of a REGISTER; raw values are `enum pushwake_register_outcome`.
-enum RegisterOutcome: Int {
-    case plain = 0
-    case stored = 1
-    case unbound = 2
-    case query = 3
-    case ignored = 4
 }

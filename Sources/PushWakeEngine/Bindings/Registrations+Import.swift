@@ -7,7 +7,7 @@ internal import PushWakeSystem
 internal import PushWakeTransport
 
 /// Bindings from another store, as `pushwake bindings export` has written them.
-extension EngineCore {
+extension Registrations {
     /// What became of the lines of one message.
     private final class Import {
         /// Lines that one answer names, so that it has room for all of them.

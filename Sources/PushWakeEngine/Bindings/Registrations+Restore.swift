@@ -6,7 +6,7 @@ internal import PushWakeStore
 internal import PushWakeSystem
 
 /// Brings removed bindings back that an operator names (`pushwake bindings restore`).
-extension EngineCore {
+extension Registrations {
     /// Users that a store of this process looks at before others have a turn, and those that a shared one is asked about.
     private static let usersPerPage = 500
     private static let sharedUsersPerPage = 20

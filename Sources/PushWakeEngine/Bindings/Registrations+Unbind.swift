@@ -6,7 +6,7 @@ internal import PushWakeStore
 internal import PushWakeSystem
 
 /// What a REGISTER takes away.
-extension EngineCore {
+extension Registrations {
     /// Removes what the phone no longer wants: a token of null always, an un-REGISTER when the settings say so.
     func unbind(
         _ registration: Registration, in store: any BindingStore, _ now: Int64
@@ -17,7 +17,7 @@ extension EngineCore {
                 instance: unbinding.instance, contact: unbinding.contact, callID: unbinding.callID)
             var gone = try store.remove(device, of: registration.aor, reason: "unbound by the phone", now: now)
             // A phone without instance that comes back with another port and Call-ID can only mean what it had before.
-            if gone.isEmpty, unbinding.instance.isEmpty, !nullSenders.has(registration) {
+            if gone.isEmpty, unbinding.instance.isEmpty, !nullTokenPhones.has(registration) {
                 gone = try store.remove(.nameless, of: registration.aor, reason: "unbound by the phone", now: now)
             }
             removed += gone
@@ -73,7 +73,7 @@ extension EngineCore {
 
 /// Tokens that come in for a user while another one has them: a phone with two accounts, one that has changed its user, or
 /// somebody who has learned the token of another. Nobody can tell these apart, so by default both are pushed.
-extension EngineCore {
+extension Registrations {
     /// Looks who else has tokens that are new to their user. A store that nodes share has no other way to find users by their
     /// tokens than to be told, of those in `due` as well.
     func noteClaims(_ new: [Binding], alsoNoting due: [Binding]) {
@@ -139,31 +139,5 @@ extension EngineCore {
                 store.logFailure("aor=\(user) has a token of aor=\(name), whose bindings cannot be read: \(error)")
             }
         }
-    }
-}
-
-/// Phones that have sent a token of null, by AoR and Call-ID. The first time one without instance may be one that had a
-/// token before it started anew; after that it is known to have none, and speaks of no other phone's.
-struct NullSenders {
-    /// Then all are forgotten, and each is what it is the first time.
-    private static let most = 4096
-    private var names: Set<Int> = []
-
-    func has(_ registration: Registration) -> Bool { !names.isEmpty && names.contains(Self.name(registration)) }
-
-    mutating func note(_ registration: Registration) {
-        // Nobody asks about a phone that has an instance.
-        guard registration.unbindings.contains(where: \.instance.isEmpty) else { return }
-        let name = Self.name(registration)
-        guard !names.contains(name) else { return }
-        if names.count >= Self.most { names.removeAll(keepingCapacity: true) }
-        names.insert(name)
-    }
-
-    private static func name(_ registration: Registration) -> Int {
-        var hasher = Hasher()
-        hasher.combine(registration.aor)
-        hasher.combine(registration.callID)
-        return hasher.finalize()
     }
 }
