@@ -14,6 +14,7 @@ final class Registrations {
     let pushes: CallPushes
     let requests: RequestRunner
     let upstream: UpstreamService
+    /// Long listings, and restores, of which each turn makes one page.
     let pages: PageQueue
     /// REGISTERs that the store of this process has yet to take.
     var late = RegisterBacklog<LateRegister>(most: mostLateRegisters)
@@ -29,10 +30,11 @@ final class Registrations {
 
     init(
         _ context: EngineContext, _ store: StoreAccess, _ hosts: HostConnections, _ outcomes: PushOutcomes,
-        _ pushes: CallPushes, _ requests: RequestRunner, _ upstream: UpstreamService, _ pages: PageQueue
+        _ pushes: CallPushes, _ requests: RequestRunner, _ upstream: UpstreamService
     ) {
         (self.context, self.store, self.hosts, self.outcomes) = (context, store, hosts, outcomes)
-        (self.pushes, self.requests, self.upstream, self.pages) = (pushes, requests, upstream, pages)
+        (self.pushes, self.requests, self.upstream) = (pushes, requests, upstream)
+        pages = PageQueue(loop: context.loop)
         claimLines = LimitedLines(context.log)
     }
 

@@ -71,7 +71,7 @@ final class TraceCapture: TurnEnding {
     }
 }
 
-extension EngineCore {
+extension Queries {
     /// Begins, changes or ends the capture of calls, as the settings have it now.
     func openCapture() {
         let source = TraceCapture.Source(context.settings)

@@ -18,14 +18,8 @@ final class EngineCore {
     let requests: RequestRunner
     let upstream: UpstreamService
     let registrations: Registrations
+    let queries: Queries
     let delivery: Delivery
-    /// What the times of calls and the number of bindings were in the last hour.
-    var hour = LastHour()
-    /// Sends the traces to a HEP server; nil where there is none.
-    var capture: TraceCapture?
-    let pages: PageQueue
-    /// Reads all again that can be read again, and says what came of it.
-    var onReload: (() -> [ReloadNote])?
 
     init(
         settings: Settings, store: any BindingStore, shared: (any SharedStore)? = nil, delivery: Delivery,
@@ -39,8 +33,8 @@ final class EngineCore {
         pushes = CallPushes(context, self.store, outcomes, delivery)
         requests = RequestRunner(context, self.store, hosts, pushes, outcomes, delivery, most: mostRequests)
         self.delivery = delivery
-        pages = PageQueue(loop: context.loop)
-        registrations = Registrations(context, self.store, hosts, outcomes, pushes, requests, upstream, pages)
+        registrations = Registrations(context, self.store, hosts, outcomes, pushes, requests, upstream)
+        queries = Queries(context, self.store, hosts, outcomes, requests, registrations, upstream, delivery)
         delivery.onKeys = { [weak outcomes] in outcomes?.removalGuard.beginAnew($0) }
     }
 
@@ -65,14 +59,14 @@ final class EngineCore {
         case .requestContinues: requests.requestContinues(message)
         case .contactRemoved: registrations.contactRemoved(message)
         case .resume: requests.resume(message, peer)
-        case .purrUser: purrUser(message, peer)
+        case .purrUser: queries.purrUser(message, peer)
         case .callEnded: requests.callEnded(message, peer)
         case .registered: requests.registered(message, peer)
         case .send: send(message, peer)
         case .stopWaiting:
             requests.stopWaiting(peer)
             hosts.reply(to: message, peer) { _ in }
-        case .query: query(message, peer)
+        case .query: queries.answer(message, peer)
         case .takeBindings: registrations.takeBindings(message, peer)
         case .subscribe: hosts.subscribe(message, peer)
         case .upstreamRegister: upstream.register(message, peer)

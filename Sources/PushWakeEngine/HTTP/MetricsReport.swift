@@ -255,7 +255,7 @@ struct MetricsReport {
     }
 
     private mutating func writeCapture() {
-        guard let counters = core.capture?.counters else { return }
+        guard let counters = core.queries.capture?.counters else { return }
         text.family("pushwake_hep_packets_total", .counter, "Steps of calls for the HEP server of hep_capture.")
         text.sample("pushwake_hep_packets_total", counters.sent, [("outcome", "sent")])
         text.sample("pushwake_hep_packets_total", counters.dropped, [("outcome", "dropped")])

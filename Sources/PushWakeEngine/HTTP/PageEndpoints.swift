@@ -124,7 +124,7 @@ struct PageEndpoints {
     // MARK: One user or call
 
     private func showFindings(_ call: HTTPCall, _ name: String) {
-        core.facts(of: name) { facts in
+        core.queries.facts(of: name) { facts in
             var findings = Findings(name)
             findings.calls = pageCalls(core.context.traces.find(name, limit: Self.mostTraces))
             let isBound = !facts.phones.isEmpty || !facts.removed.isEmpty

@@ -19,14 +19,16 @@ struct PageOverview {
         overview.held = core.requests.calls.live
         overview.bindings = core.store.state.bindings
         overview.loadLevel = Int(core.context.load.meter.level.rawValue)
-        overview.hour = core.hour.report(core.context.times)
+        overview.hour = core.queries.hour.report(core.context.times)
         let services = HealthReport(core).providers.map { ($0.provider, $0.state, channels(of: $0.provider)) }
         overview.services = services.map { provider, state, channels in
             Overview.PushService(
                 name: provider.name, state: state.rawValue, reason: Self.reason(channels, state),
                 connections: channels.reduce(0) { $0 + $1.queue.connections },
                 waiting: channels.reduce(0) { $0 + $1.queue.count + $1.queue.pausing },
-                median: core.hour.answers(of: provider, core.context.times)?.quantile(50).map { ($0 + 500) / 1000 })
+                median: core.queries.hour.answers(of: provider, core.context.times)?.quantile(50).map {
+                    ($0 + 500) / 1000
+                })
         }
         overview.concerns = storeConcerns + services.compactMap(concern) + guardConcerns + clockConcerns
         overview.concerns += certificateConcerns + bindingConcerns(overview.bindings) + phoneConcerns
@@ -111,7 +113,8 @@ struct PageOverview {
 
     /// A tenth of all phones, and more than a few.
     private func bindingConcerns(_ now: Int?) -> [Overview.Concern] {
-        guard let now, let before = core.hour.bindingsBefore, before - now >= 5, (before - now) * 10 >= before else {
+        guard let now, let before = core.queries.hour.bindingsBefore, before - now >= 5, (before - now) * 10 >= before
+        else {
             return []
         }
         return [

@@ -107,13 +107,13 @@ public final class EngineServer {
         shared?.start()
         openFastAGI(settings)
         openHTTP(settings)
-        core.openCapture()
+        core.queries.openCapture()
         everySecond()
         housekeeping()
         core.context.load.start()
-        core.watchHour()
+        core.queries.watchHour()
         watchRefreshes(settings)
-        core.onReload = { [weak self] in self?.reload() ?? [] }
+        core.queries.onReload = { [weak self] in self?.reload() ?? [] }
         core.upstream.keeper?.restore()
     }
 
@@ -215,7 +215,7 @@ public final class EngineServer {
         groups?.write()
         core.upstream.keeper?.flush()
         core.outcomes.reportLeftOut(now: .max)
-        core.capture?.end()
+        core.queries.capture?.end()
         shared?.end()
         filter?.withdraw()
         http?.close()
@@ -229,7 +229,7 @@ public final class EngineServer {
         if let settings = outcome.settings {
             core.take(settings)
             shared?.timeout = settings.storeTimeout
-            core.openCapture()
+            core.queries.openCapture()
         }
         if !outcome.isBroken {
             let pasted = PastedSecrets(core.context.settings)

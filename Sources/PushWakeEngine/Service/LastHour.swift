@@ -67,7 +67,7 @@ struct LastHour {
     }
 }
 
-extension EngineCore {
+extension Queries {
     /// Begins, and goes on as long as the engine lives.
     func watchHour() {
         hour.mark(context.times, bindings: store.state.bindings)

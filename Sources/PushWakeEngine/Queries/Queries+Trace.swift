@@ -5,7 +5,7 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeSystem
 
-extension EngineCore {
+extension Queries {
     /// Requests in one answer.
     private static let tracesPerAnswer = 20
     /// Bytes after which a page takes no further row of its kind: the longest trace fits behind it.

@@ -5,14 +5,39 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeSystem
 
-extension EngineCore {
+/// Answers questions page by page: of shell, RPC, CLI, HTTP and page. It changes nothing itself.
+final class Queries {
+    let context: EngineContext
+    let store: StoreAccess
+    let hosts: HostConnections
+    let outcomes: PushOutcomes
+    let requests: RequestRunner
+    let registrations: Registrations
+    let upstream: UpstreamService
+    let delivery: Delivery
+    private let pages: PageQueue
+    /// Sends the traces to a HEP server; nil where there is none.
+    var capture: TraceCapture?
+    /// What the times of calls and the number of bindings were in the last hour.
+    var hour = LastHour()
+    /// Reads all again that can be read again, and says what came of it.
+    var onReload: (() -> [ReloadNote])?
     /// Users that are asked of the store at once.
     private static let usersPerLook = 20
     /// How long a page may take.
     private static let pageMicroseconds: Int64 = 1000
 
-    /// Answers questions of shell, RPC and CLI.
-    func query(_ message: MessageReader, _ peer: EnginePeer) {
+    init(
+        _ context: EngineContext, _ store: StoreAccess, _ hosts: HostConnections, _ outcomes: PushOutcomes,
+        _ requests: RequestRunner, _ registrations: Registrations, _ upstream: UpstreamService, _ delivery: Delivery
+    ) {
+        (self.context, self.store, self.hosts, self.outcomes) = (context, store, hosts, outcomes)
+        (self.requests, self.registrations) = (requests, registrations)
+        (self.upstream, self.delivery, pages) = (upstream, delivery, registrations.pages)
+    }
+
+    /// Answers one question, now or later.
+    func answer(_ message: MessageReader, _ peer: EnginePeer) {
         let argument = EngineClient.text(.argument, in: message)
         let cursor = EngineClient.text(.cursor, in: message)
         do throws(StoreError) {

@@ -5,7 +5,7 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeSystem
 
-extension EngineCore {
+extension Queries {
     /// Users with another domain that are named when there is none of this name.
     private static let mostOthers = 3
 
