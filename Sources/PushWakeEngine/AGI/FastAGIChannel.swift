@@ -8,7 +8,10 @@ internal import PushWakeSystem
 /// One call in FastAGI.
 final class FastAGIChannel: WakeWaiter {
     private let connection: LineConnection
-    private unowned let core: EngineCore
+    private let requests: RequestRunner
+    private let manualPushes: ManualPushes
+    private let store: StoreAccess
+    private let loop: Loop
     private var session: AGISession
     var wait: WakeKey?
     var waitTimer: Loop.TimerID?
@@ -21,7 +24,8 @@ final class FastAGIChannel: WakeWaiter {
     init(_ connection: LineConnection, _ core: EngineCore, token: String) {
         session = AGISession(arguments: nil, token: token, host: SystemName.host)
         self.connection = connection
-        self.core = core
+        (requests, manualPushes, store) = (core.requests, core.manualPushes, core.store)
+        loop = core.context.loop
     }
 
     /// Asterisk introduces a channel at once: whoever does not is turned away.
@@ -36,7 +40,7 @@ final class FastAGIChannel: WakeWaiter {
     func tell(_ event: WaitEvent) {
         let actions = session.received(event, now: Moment.now())
         // ORDER: the core is in the middle of its list of waiters; it must not change under it.
-        core.delivery.loop.atEndOfTurn { [weak self] in self?.perform(actions) }
+        loop.atEndOfTurn { [weak self] in self?.perform(actions) }
     }
 
     func connectionClosed() { perform(session.ended()) }
@@ -45,13 +49,13 @@ final class FastAGIChannel: WakeWaiter {
         for action in actions {
             switch action {
             case .say(let line):
-                if !session.isWaiting { core.requests.stopWaiting(self) }
+                if !session.isWaiting { requests.stopWaiting(self) }
                 connection.send(line)
             case .wake(let message): wake(message)
             case .send(let event, let aor, let text, let callID, let fromURI, let fromDisplay):
                 let content = PushContent(
                     event: event, callID: callID, fromURI: fromURI, fromDisplay: fromDisplay, toURI: aor, text: text)
-                core.send(content, to: aor) { [weak self] result in
+                manualPushes.send(content, to: aor) { [weak self] result in
                     guard let self else { return }
                     switch result {
                     case .success(let count): perform(session.sent(Int64(count)))
@@ -61,8 +65,8 @@ final class FastAGIChannel: WakeWaiter {
             case .listBindings(let aor): listBindings(aor)
             case .hangUp:
                 if let key = wait {
-                    core.requests.forget(self)
-                    core.requests.endCall(aor: key.aor, callID: key.callID, .cancelled)
+                    requests.forget(self)
+                    requests.endCall(aor: key.aor, callID: key.callID, .cancelled)
                 }
             case .close: connection.close()
             }
@@ -72,10 +76,10 @@ final class FastAGIChannel: WakeWaiter {
 
     /// Who is alive and says nothing more must not keep a descriptor.
     private func watchAnswer() {
-        if let answerTimer { core.delivery.loop.cancel(answerTimer) }
+        if let answerTimer { loop.cancel(answerTimer) }
         answerTimer = nil
         guard session.expectsAnswer else { return }
-        answerTimer = core.delivery.loop.schedule(after: Self.timeout) { [weak self] in
+        answerTimer = loop.schedule(after: Self.timeout) { [weak self] in
             self?.answerTimer = nil
             self?.connection.close()
             self?.onSilence?()
@@ -83,15 +87,15 @@ final class FastAGIChannel: WakeWaiter {
     }
 
     private func wake(_ message: WakeMessage) {
-        core.store.lookAtClock()
+        store.lookAtClock()
         wait = message.key
-        core.requests.wake(message) { [weak self] result in
+        requests.wake(message) { [weak self] result in
             // Who has hung up meanwhile has ended it.
             guard let self, session.isWaiting else { return }
             switch result {
             case .success(let answer):
                 let actions = session.woke(answer)
-                if actions.isEmpty { core.requests.wait(for: message, self) }
+                if actions.isEmpty { requests.wait(for: message, self) }
                 perform(actions)
             case .failure:
                 wait = nil
@@ -101,8 +105,8 @@ final class FastAGIChannel: WakeWaiter {
     }
 
     private func listBindings(_ aor: String) {
-        core.store.lookAtClock()
-        core.store.ask(about: aor) { (store) throws(StoreError) in
+        store.lookAtClock()
+        store.ask(about: aor) { (store) throws(StoreError) in
             try store.bindings(of: aor, now: SystemClock.wallSeconds())
         } then: { [weak self] result in
             guard let self else { return }

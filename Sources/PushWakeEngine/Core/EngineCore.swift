@@ -19,6 +19,7 @@ final class EngineCore {
     let upstream: UpstreamService
     let registrations: Registrations
     let queries: Queries
+    let manualPushes: ManualPushes
     let delivery: Delivery
 
     init(
@@ -32,6 +33,7 @@ final class EngineCore {
         upstream = UpstreamService(context, hosts)
         pushes = CallPushes(context, self.store, outcomes, delivery)
         requests = RequestRunner(context, self.store, hosts, pushes, outcomes, delivery, most: mostRequests)
+        manualPushes = ManualPushes(context, self.store, hosts, outcomes, delivery)
         self.delivery = delivery
         registrations = Registrations(context, self.store, hosts, outcomes, pushes, requests, upstream)
         queries = Queries(context, self.store, hosts, outcomes, requests, registrations, upstream, delivery)
@@ -47,8 +49,50 @@ final class EngineCore {
         delivery.take(new)
     }
 
+    /// Handles one message of a peer at `now` (monotonic milliseconds): the one place that asks whether its sender still
+    /// waits.
+    ///
+    /// A call that waited in the socket for too long went on without push, and a push for it would wake a phone for
+    /// nothing. What a REGISTER says stays true.
+    func handle(
+        _ message: MessageReader, from peer: EnginePeer, now: Int64 = SystemClock.monotonicMilliseconds()
+    ) {
+        store.lookAtClock()
+        switch message.kind {
+        case .wake, .wait, .send, .upstreamRegister, .registerLeaves:
+            guard RequestDeadline(decoding: message).isPast(at: now) else { break }
+            return drop(message, peer)
+        case .subscribe:
+            // Its sender has hung up: verbs that are kept for its host would go nowhere.
+            guard RequestDeadline(decoding: message).isPast(at: now) else { break }
+            return hosts.fail(message, peer, "the subscription came too late")
+        case .register:
+            guard RequestDeadline(decoding: message).isPast(at: now) else { break }
+            return registrations.register(message, nil)
+        case .upstreamAnswered:
+            guard RequestDeadline(decoding: message).isPast(at: now) else { break }
+            return upstream.answered(message, nil)
+        case .progressed, .requestEnded, .requestContinues, .resume, .purrUser, .callEnded, .registered, .query,
+            .takeBindings, .contactRemoved, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs, .upstream:
+            break
+        }
+        carryOut(message, from: peer)
+    }
+
+    /// The refusal comes too late as well, but it shows the sender that the engine is back.
+    private func drop(_ message: MessageReader, _ peer: EnginePeer) {
+        context.statistics.wakesExpired += 1
+        context.log(
+            .debug,
+            """
+            no push \(EngineLog.names(EngineClient.text(.aor, in: message), EngineClient.text(.callID, in: message))): \
+            its sender waited in vain and has given up
+            """)
+        hosts.fail(message, peer, "the request came too late")
+    }
+
     /// Carries out one message of a peer; every request gets exactly one reply, now or later.
-    func carryOut(_ message: MessageReader, from peer: EnginePeer) {
+    private func carryOut(_ message: MessageReader, from peer: EnginePeer) {
         switch message.kind {
         case .register: registrations.register(message, peer)
         case .registerLeaves: registrations.answerLeftContacts(message, peer)
@@ -62,7 +106,7 @@ final class EngineCore {
         case .purrUser: queries.purrUser(message, peer)
         case .callEnded: requests.callEnded(message, peer)
         case .registered: requests.registered(message, peer)
-        case .send: send(message, peer)
+        case .send: manualPushes.send(message, peer)
         case .stopWaiting:
             requests.stopWaiting(peer)
             hosts.reply(to: message, peer) { _ in }

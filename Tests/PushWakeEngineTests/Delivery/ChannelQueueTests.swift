@@ -399,8 +399,8 @@ import Testing
         binding.expiresAt = binding.registeredAt + 60
         binding.forgetAt = binding.registeredAt + 60
         _ = store.register([binding], now: binding.registeredAt)
-        core.send(PushContent(event: .chat, callID: "1"), to: "bob") { _ in }
-        core.send(PushContent(event: .call, callID: "2"), to: "bob") { _ in }
+        core.manualPushes.send(PushContent(event: .chat, callID: "1"), to: "bob") { _ in }
+        core.manualPushes.send(PushContent(event: .call, callID: "2"), to: "bob") { _ in }
         #expect(bench.run { bench.delivery.queued == 0 })
         #expect(core.context.statistics.pushed == 1)
         #expect(core.context.statistics.rows().contains { $0.name == "apns_rejected" && $0.value == 1 })

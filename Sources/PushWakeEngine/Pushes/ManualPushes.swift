@@ -5,8 +5,23 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeSystem
 
-extension EngineCore {
-    /// One push by hand: to a user's devices, or to one token.
+/// Pushes by hand: to a user's devices, or to one token.
+final class ManualPushes {
+    private let context: EngineContext
+    private let store: StoreAccess
+    private let hosts: HostConnections
+    private let outcomes: PushOutcomes
+    private let delivery: Delivery
+
+    init(
+        _ context: EngineContext, _ store: StoreAccess, _ hosts: HostConnections, _ outcomes: PushOutcomes,
+        _ delivery: Delivery
+    ) {
+        (self.context, self.store, self.hosts) = (context, store, hosts)
+        (self.outcomes, self.delivery) = (outcomes, delivery)
+    }
+
+    /// One push that a peer asks for.
     func send(_ message: MessageReader, _ peer: EnginePeer) {
         let event = PushEvent(rawValue: UInt8(truncatingIfNeeded: EngineClient.number(.event, in: message))) ?? .custom
         targets(of: message, event) { [self] result in
@@ -227,50 +242,6 @@ extension EngineCore {
         case "apns.dev": (.apns, .sandbox)
         default: Provider.allCases.first { $0.name == name && $0 != .webhook }.map { ($0, .standard) }
         }
-    }
-}
-
-extension EngineCore {
-    /// Handles one message of a peer at `now` (monotonic milliseconds): the one place that asks whether its sender still
-    /// waits.
-    ///
-    /// A call that waited in the socket for too long went on without push, and a push for it would wake a phone for
-    /// nothing. What a REGISTER says stays true.
-    func handle(
-        _ message: MessageReader, from peer: EnginePeer, now: Int64 = SystemClock.monotonicMilliseconds()
-    ) {
-        store.lookAtClock()
-        switch message.kind {
-        case .wake, .wait, .send, .upstreamRegister, .registerLeaves:
-            guard RequestDeadline(decoding: message).isPast(at: now) else { break }
-            return drop(message, peer)
-        case .subscribe:
-            // Its sender has hung up: verbs that are kept for its host would go nowhere.
-            guard RequestDeadline(decoding: message).isPast(at: now) else { break }
-            return hosts.fail(message, peer, "the subscription came too late")
-        case .register:
-            guard RequestDeadline(decoding: message).isPast(at: now) else { break }
-            return registrations.register(message, nil)
-        case .upstreamAnswered:
-            guard RequestDeadline(decoding: message).isPast(at: now) else { break }
-            return upstream.answered(message, nil)
-        case .progressed, .requestEnded, .requestContinues, .resume, .purrUser, .callEnded, .registered, .query,
-            .takeBindings, .contactRemoved, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs, .upstream:
-            break
-        }
-        carryOut(message, from: peer)
-    }
-
-    /// The refusal comes too late as well, but it shows the sender that the engine is back.
-    private func drop(_ message: MessageReader, _ peer: EnginePeer) {
-        context.statistics.wakesExpired += 1
-        context.log(
-            .debug,
-            """
-            no push \(EngineLog.names(EngineClient.text(.aor, in: message), EngineClient.text(.callID, in: message))): \
-            its sender waited in vain and has given up
-            """)
-        hosts.fail(message, peer, "the request came too late")
     }
 }
 
