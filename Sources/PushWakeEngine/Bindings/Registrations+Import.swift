@@ -26,10 +26,10 @@ extension Registrations {
     private enum Fate { case stored, kept, present }
 
     /// Stores the bindings of the lines; what is here and newer stays. Lines of one phone stand together.
-    func takeBindings(_ message: MessageReader, _ peer: EnginePeer) {
+    func takeBindings(_ question: Question) {
         let outcome = Import()
         var bindings: [Binding] = []
-        var fields = message
+        var fields = question.message
         let now = SystemClock.wallSeconds()
         var index = -1
         var firstLines: [String: Int] = [:]
@@ -68,16 +68,16 @@ extension Registrations {
                 case .success(.present): outcome.present += Int64(group.count)
                 case .failure(let error): outcome.problems.append((firstLines[group[0].aor], "\(error)"))
                 }
-                finish(outcome, message, peer)
+                finish(outcome, question)
             }
         }
-        finish(outcome, message, peer)
+        finish(outcome, question)
     }
 
-    private func finish(_ outcome: Import, _ message: MessageReader, _ peer: EnginePeer) {
+    private func finish(_ outcome: Import, _ question: Question) {
         outcome.open -= 1
         guard outcome.open == 0 else { return }
-        hosts.reply(to: message, peer) { writer in
+        question.reply { writer in
             writer.put(.row, 1)
             writer.column("stored", outcome.stored)
             writer.column("same_here", outcome.present)

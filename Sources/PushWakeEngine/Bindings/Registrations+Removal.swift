@@ -8,22 +8,21 @@ internal import PushWakeSystem
 /// Bindings that an operator removes, by name or with a contact of the registrar.
 extension Registrations {
     /// Removes all bindings of a user by hand.
-    func remove(_ message: MessageReader, _ peer: EnginePeer, aor: String) {
-        remove(message, peer, aor) { (store) throws(StoreError) in
+    func remove(_ question: Question, aor: String) {
+        remove(question, aor) { (store) throws(StoreError) in
             try store.remove(.all, of: aor, reason: "by hand", now: SystemClock.wallSeconds())
         }
     }
 
     /// Removes by hand what the conditions name, which name a user.
-    func remove(_ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions) {
-        remove(message, peer, conditions.aor) { [outcomes] (store) throws(StoreError) in
+    func remove(_ question: Question, _ conditions: ListingConditions) {
+        remove(question, conditions.aor) { [outcomes] (store) throws(StoreError) in
             try BindingListing(conditions, outcomes, now: SystemClock.wallSeconds()).remove(in: store)
         }
     }
 
     private func remove(
-        _ message: MessageReader, _ peer: EnginePeer, _ aor: String,
-        _ work: @escaping (any BindingStore) throws(StoreError) -> [Binding]
+        _ question: Question, _ aor: String, _ work: @escaping (any BindingStore) throws(StoreError) -> [Binding]
     ) {
         store.ask(about: aor, work) { [self] result in
             switch result {
@@ -31,11 +30,11 @@ extension Registrations {
                 context.statistics.countRemoval(.byHand, removed.count)
                 requests.dispatch(requests.unbound(removed, of: aor))
                 upstream.keeper?.removed(removed, of: aor)
-                hosts.reply(to: message, peer) { writer in
+                question.reply { writer in
                     writer.put(.row, 1)
                     writer.column("removed", Int64(removed.count))
                 }
-            case .failure(let error): hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+            case .failure(let error): question.fail(error)
             }
         }
     }

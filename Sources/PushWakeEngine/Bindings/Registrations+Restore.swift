@@ -14,20 +14,20 @@ extension Registrations {
     private static let rowsPerPage = 64
 
     /// Answers with a row for each binding, page by page: a page that was told has been restored.
-    func restore(_ message: MessageReader, _ peer: EnginePeer, _ lines: String, after cursor: String) {
+    func restore(_ question: Question, _ lines: String, after cursor: String) {
         let conditions: RestoreConditions
         do throws(ListingConditions.Mistake) {
             conditions = try RestoreConditions(lines: lines)
         } catch {
-            return hosts.fail(message, peer, error.message)
+            return question.fail(error.message)
         }
-        guard store.shared == nil else { return sharedRestore(message, peer, conditions, after: cursor) }
+        guard store.shared == nil else { return sharedRestore(question, conditions, after: cursor) }
         pages.add { [weak self] in
-            guard let self, !peer.isClosed else { return }
+            guard let self, question.isAwaited else { return }
             switch store.askOwn({ [self] (store) throws(StoreError) in try page(conditions, after: cursor, in: store) })
             {
-            case .success(let page): tell(page, message, peer, conditions)
-            case .failure(let error): hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+            case .success(let page): tell(page, question, conditions)
+            case .failure(let error): question.fail(error)
             }
         }
     }
@@ -71,33 +71,29 @@ extension Registrations {
             : try store.restore(of: aor, now: now, where: isMeant)
     }
 
-    private func sharedRestore(
-        _ message: MessageReader, _ peer: EnginePeer, _ conditions: RestoreConditions, after cursor: String
-    ) {
+    private func sharedRestore(_ question: Question, _ conditions: RestoreConditions, after cursor: String) {
         guard conditions.listing.aor.isEmpty else {
-            return sharedRestore([conditions.listing.aor], next: nil, message, peer, conditions)
+            return sharedRestore([conditions.listing.aor], next: nil, question, conditions)
         }
         store.shared?.users(after: cursor, limit: Self.sharedUsersPerPage) { [weak self] result in
-            guard let self, !peer.isClosed else { return }
+            guard let self, question.isAwaited else { return }
             switch result {
-            case .success((let aors, let next)): sharedRestore(aors, next: next, message, peer, conditions)
-            case .failure(let error): hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+            case .success((let aors, let next)): sharedRestore(aors, next: next, question, conditions)
+            case .failure(let error): question.fail(error)
             }
         }
     }
 
-    private func sharedRestore(
-        _ aors: [String], next: String?, _ message: MessageReader, _ peer: EnginePeer, _ conditions: RestoreConditions
-    ) {
+    private func sharedRestore(_ aors: [String], next: String?, _ question: Question, _ conditions: RestoreConditions) {
         let now = SystemClock.wallSeconds()
         var (rows, failure): ([RemovedBinding], StoreError?) = ([], nil)
         let users = aors.filter(conditions.listing.admits)
         var left = users.count
         let finish: () -> Void = { [self] in
             if let failure {
-                return hosts.fail(message, peer, "the store cannot be used: \(failure)", isStoreAway: true)
+                return question.fail(failure)
             }
-            tell((rows, next), message, peer, conditions)
+            tell((rows, next), question, conditions)
         }
         guard left > 0 else { return finish() }
         for aor in users {
@@ -114,16 +110,14 @@ extension Registrations {
         }
     }
 
-    private func tell(
-        _ page: RestorePage, _ message: MessageReader, _ peer: EnginePeer, _ conditions: RestoreConditions
-    ) {
+    private func tell(_ page: RestorePage, _ question: Question, _ conditions: RestoreConditions) {
         let now = SystemClock.wallSeconds()
         if !conditions.isDry, !page.rows.isEmpty {
             context.statistics.restored += page.rows.count
             context.log(
                 .notice, "\(page.rows.count) removed binding\(page.rows.count == 1 ? "" : "s") restored by hand")
         }
-        hosts.reply(to: message, peer) { writer in
+        question.reply { writer in
             for row in page.rows {
                 writer.put(.row, 1)
                 writer.column("aor", row.binding.aor)

@@ -9,7 +9,6 @@ internal import PushWakeSystem
 final class Registrations {
     let context: EngineContext
     let store: StoreAccess
-    let hosts: HostConnections
     let outcomes: PushOutcomes
     let pushes: CallPushes
     let requests: RequestRunner
@@ -29,43 +28,41 @@ final class Registrations {
     private static let defaultExpires: Int64 = 3600
 
     init(
-        _ context: EngineContext, _ store: StoreAccess, _ hosts: HostConnections, _ outcomes: PushOutcomes,
-        _ pushes: CallPushes, _ requests: RequestRunner, _ upstream: UpstreamService
+        _ context: EngineContext, _ store: StoreAccess, _ outcomes: PushOutcomes, _ pushes: CallPushes,
+        _ requests: RequestRunner, _ upstream: UpstreamService
     ) {
-        (self.context, self.store, self.hosts, self.outcomes) = (context, store, hosts, outcomes)
+        (self.context, self.store, self.outcomes) = (context, store, outcomes)
         (self.pushes, self.requests, self.upstream) = (pushes, requests, upstream)
         pages = PageQueue(loop: context.loop)
         claimLines = LimitedLines(context.log)
     }
 
-    /// Stores what a phone said when it registered, and lets those go on who wait for it. Without a peer nobody waits
-    /// for the reply.
-    func register(_ message: MessageReader, _ peer: EnginePeer?) {
+    /// Stores what a phone said when it registered, and lets those go on who wait for it.
+    func register(_ question: Question) {
         context.statistics.registers += 1
-        let (registration, granted, host) = read(message)
+        let (registration, granted, host) = read(question.message)
         if !host.account.isEmpty { upstream.keeper?.note(account: host.account, aor: registration.aor) }
         let now = SystemClock.wallSeconds()
         guard store.shared != nil else {
-            let result = keepNow(message, of: registration.aor) { (store) throws(StoreError) in
+            let result = keepNow(question.message, of: registration.aor) { (store) throws(StoreError) in
                 try keep(registration, granted, host, in: store, now)
             }
-            return answer(result, registration, host, to: message, peer)
+            return answer(result, registration, host, to: question)
         }
         store.ask(about: registration.aor, keepsTrying: true, announcing: self.notice(of: registration, host)) {
             [self] (store) throws(StoreError) in
             try keep(registration, granted, host, in: store, now)
         } then: { [self] in
-            answer($0, registration, host, to: message, peer)
+            answer($0, registration, host, to: question)
         }
     }
 
     private func answer(
-        _ result: Result<Kept, StoreError>, _ registration: Registration, _ host: RegisteringHost,
-        to message: MessageReader, _ peer: EnginePeer?
+        _ result: Result<Kept, StoreError>, _ registration: Registration, _ host: RegisteringHost, to question: Question
     ) {
         switch result {
         case .success(let kept):
-            answer(registration, host, kept, to: message, peer)
+            answer(registration, host, kept, to: question)
             // ORDER: nobody waits for it.
             noteClaims(kept.bound.newTokens, alsoNoting: kept.bound.dueTokens)
         case .failure(let error):
@@ -74,7 +71,7 @@ final class Registrations {
             )
             // The phone is there all the same.
             requests.dispatch(tellRequests(of: registration, host))
-            if let peer { hosts.fail(message, peer, "the store cannot be written: \(error)", isStoreAway: true) }
+            question.fail(error, storeCannotBe: "written")
         }
     }
 
@@ -120,8 +117,8 @@ final class Registrations {
     }
 
     /// Says which contacts a phone leaves when its REGISTER is accepted, to a registrar that has no room before.
-    func answerLeftContacts(_ message: MessageReader, _ peer: EnginePeer) {
-        let (registration, _, _) = read(message)
+    func answerLeftContacts(_ question: Question) {
+        let (registration, _, _) = read(question.message)
         let now = SystemClock.wallSeconds()
         let policy = context.policy
         store.ask(about: registration.aor) { (store) throws(StoreError) in
@@ -130,21 +127,18 @@ final class Registrations {
                 left += try store.contactsLeft(by: policy.usable(contact, of: registration), now: now)
             }
             return Self.withoutNamed(left, registration)
-        } then: { [self] in
+        } then: {
             switch $0 {
             case .success(let left):
-                hosts.reply(to: message, peer) { writer in
+                question.reply { writer in
                     for contact in left { writer.put(.staleContact, contact) }
                 }
-            case .failure(let error): hosts.fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
+            case .failure(let error): question.fail(error, storeCannotBe: "read")
             }
         }
     }
 
-    private func answer(
-        _ registration: Registration, _ host: RegisteringHost, _ kept: Kept, to message: MessageReader,
-        _ peer: EnginePeer?
-    ) {
+    private func answer(_ registration: Registration, _ host: RegisteringHost, _ kept: Kept, to question: Question) {
         var problems = context.policy.problems(of: registration)
         if kept.bound.isOvertaken {
             problems.append("CSeq: a REGISTER with the same Call-ID and a higher one came first")
@@ -157,14 +151,14 @@ final class Registrations {
             refusals.forget(registration.aor)
         }
         let verbs = settle(registration, kept) + tellRequests(of: registration, host)
-        guard let peer else { return requests.dispatch(verbs) }
+        guard question.peer != nil else { return requests.dispatch(verbs) }
         let own = requests.dispatch(verbs, exceptOf: host.id)
         var stored: ProviderSet = []
         for index in kept.bound.stored.indices { stored.insert(kept.bound.stored[index].provider) }
         let caps = context.policy.featureCaps(
             of: registration, stored: stored, purrs: kept.purrs, brief: kept.bound.brief)
         var late = own[...]
-        hosts.reply(to: message, peer) { writer in
+        question.reply { writer in
             writer.put(.outcome, outcome.rawValue)
             writer.put(.bindings, kept.bound.stored.count)
             writer.put(.featureCaps, caps.joined())

@@ -33,10 +33,10 @@ final class EngineCore {
         upstream = UpstreamService(context, hosts)
         pushes = CallPushes(context, self.store, outcomes, delivery)
         requests = RequestRunner(context, self.store, hosts, pushes, outcomes, delivery, most: mostRequests)
-        manualPushes = ManualPushes(context, self.store, hosts, outcomes, delivery)
+        manualPushes = ManualPushes(context, self.store, outcomes, delivery)
         self.delivery = delivery
-        registrations = Registrations(context, self.store, hosts, outcomes, pushes, requests, upstream)
-        queries = Queries(context, self.store, hosts, outcomes, requests, registrations, upstream, delivery)
+        registrations = Registrations(context, self.store, outcomes, pushes, requests, upstream)
+        queries = Queries(context, self.store, outcomes, requests, registrations, upstream, delivery)
         delivery.onKeys = { [weak outcomes] in outcomes?.removalGuard.beginAnew($0) }
     }
 
@@ -54,9 +54,7 @@ final class EngineCore {
     ///
     /// A call that waited in the socket for too long went on without push, and a push for it would wake a phone for
     /// nothing. What a REGISTER says stays true.
-    func handle(
-        _ message: MessageReader, from peer: EnginePeer, now: Int64 = SystemClock.monotonicMilliseconds()
-    ) {
+    func handle(_ message: MessageReader, from peer: EnginePeer, now: Int64 = SystemClock.monotonicMilliseconds()) {
         store.lookAtClock()
         switch message.kind {
         case .wake, .wait, .send, .upstreamRegister, .registerLeaves:
@@ -68,10 +66,10 @@ final class EngineCore {
             return hosts.fail(message, peer, "the subscription came too late")
         case .register:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
-            return registrations.register(message, nil)
+            return registrations.register(Question(message, nil, hosts))
         case .upstreamAnswered:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
-            return upstream.answered(message, nil)
+            return upstream.answered(Question(message, nil, hosts))
         case .progressed, .requestEnded, .requestContinues, .resume, .purrUser, .callEnded, .registered, .query,
             .takeBindings, .contactRemoved, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs, .upstream:
             break
@@ -93,30 +91,31 @@ final class EngineCore {
 
     /// Carries out one message of a peer; every request gets exactly one reply, now or later.
     private func carryOut(_ message: MessageReader, from peer: EnginePeer) {
+        let question = Question(message, peer, hosts)
         switch message.kind {
-        case .register: registrations.register(message, peer)
-        case .registerLeaves: registrations.answerLeftContacts(message, peer)
-        case .wake: requests.wake(message, peer, waits: false)
-        case .wait: requests.wake(message, peer, waits: true)
-        case .progressed: requests.progressed(message, peer)
-        case .requestEnded: requests.requestEnded(message, peer)
+        case .register: registrations.register(question)
+        case .registerLeaves: registrations.answerLeftContacts(question)
+        case .wake: requests.wake(question, waits: false)
+        case .wait: requests.wake(question, waits: true)
+        case .progressed: requests.progressed(message)
+        case .requestEnded: requests.requestEnded(message)
         case .requestContinues: requests.requestContinues(message)
         case .contactRemoved: registrations.contactRemoved(message)
-        case .resume: requests.resume(message, peer)
-        case .purrUser: queries.purrUser(message, peer)
-        case .callEnded: requests.callEnded(message, peer)
-        case .registered: requests.registered(message, peer)
-        case .send: manualPushes.send(message, peer)
+        case .resume: requests.resume(question)
+        case .purrUser: queries.purrUser(question)
+        case .callEnded: requests.callEnded(question)
+        case .registered: requests.registered(question)
+        case .send: manualPushes.send(question)
         case .stopWaiting:
             requests.stopWaiting(peer)
-            hosts.reply(to: message, peer) { _ in }
-        case .query: queries.answer(message, peer)
-        case .takeBindings: registrations.takeBindings(message, peer)
+            question.reply { _ in }
+        case .query: queries.answer(question)
+        case .takeBindings: registrations.takeBindings(question)
         case .subscribe: hosts.subscribe(message, peer)
-        case .upstreamRegister: upstream.register(message, peer)
-        case .upstreamAnswered: upstream.answered(message, peer)
+        case .upstreamRegister: upstream.register(question)
+        case .upstreamAnswered: upstream.answered(question)
         case .reply, .failure, .result, .waitEvent, .verbs, .upstream:
-            hosts.fail(message, peer, "this message only goes from the engine to the PBX")
+            question.fail("this message only goes from the engine to the PBX")
         }
     }
 

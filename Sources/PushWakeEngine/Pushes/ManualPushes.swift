@@ -9,37 +9,31 @@ internal import PushWakeSystem
 final class ManualPushes {
     private let context: EngineContext
     private let store: StoreAccess
-    private let hosts: HostConnections
     private let outcomes: PushOutcomes
     private let delivery: Delivery
 
-    init(
-        _ context: EngineContext, _ store: StoreAccess, _ hosts: HostConnections, _ outcomes: PushOutcomes,
-        _ delivery: Delivery
-    ) {
-        (self.context, self.store, self.hosts) = (context, store, hosts)
-        (self.outcomes, self.delivery) = (outcomes, delivery)
+    init(_ context: EngineContext, _ store: StoreAccess, _ outcomes: PushOutcomes, _ delivery: Delivery) {
+        (self.context, self.store, self.outcomes, self.delivery) = (context, store, outcomes, delivery)
     }
 
     /// One push that a peer asks for.
-    func send(_ message: MessageReader, _ peer: EnginePeer) {
-        let event = PushEvent(rawValue: UInt8(truncatingIfNeeded: EngineClient.number(.event, in: message))) ?? .custom
-        targets(of: message, event) { [self] result in
+    func send(_ question: Question) {
+        let event = PushEvent(rawValue: UInt8(truncatingIfNeeded: question.number(.event))) ?? .custom
+        targets(of: question.message, event) { [self] result in
             switch result {
-            case .success(let targets): send(message, event, to: targets, peer)
+            case .success(let targets): send(question, event, to: targets)
             case .failure(let refusal):
-                hosts.fail(
-                    message, peer, refusal.text, isMissing: refusal.isMissing, isStoreAway: refusal.isStoreAway)
+                question.fail(refusal.text, isMissing: refusal.isMissing, isStoreAway: refusal.isStoreAway)
             }
         }
     }
 
-    private func send(_ message: MessageReader, _ event: PushEvent, to targets: [Target], _ peer: EnginePeer) {
-        let waits = EngineClient.number(.waits, in: message) != 0
-        let seconds = EngineClient.number(.seconds, in: message)
+    private func send(_ question: Question, _ event: PushEvent, to targets: [Target]) {
+        let waits = question.number(.waits) != 0
+        let seconds = question.number(.seconds)
         let deadline = SystemClock.monotonicMilliseconds() + (seconds > 0 ? min(seconds, 3600) : 60) * 1000
-        let pending = PendingSend(request: message, peer: peer, pending: targets.count)
-        let content = self.content(of: message, event)
+        let pending = PendingSend(question, pending: targets.count)
+        let content = self.content(of: question.message, event)
         let refusal = context.refusal(of: event)
         for target in targets {
             if refusal == nil { context.statistics.pushed += 1 }
@@ -52,7 +46,7 @@ final class ManualPushes {
                 if waits && pending.pending == 0 { answer(pending) }
             }
         }
-        if !waits { hosts.reply(to: message, peer) { $0.put(.pushed, targets.count) } }
+        if !waits { question.reply { $0.put(.pushed, targets.count) } }
     }
 
     /// Pushes to a user's devices without waiting for the outcome; tells how many, or why none.
@@ -218,7 +212,7 @@ final class ManualPushes {
     }
 
     private func answer(_ pending: PendingSend) {
-        hosts.reply(to: pending.request, pending.peer) { writer in
+        pending.question.reply { writer in
             writer.put(.pushed, pending.results.count)
             for result in pending.results {
                 writer.put(.row, 1)
@@ -247,14 +241,12 @@ final class ManualPushes {
 
 /// A `send` whose sender waits for the outcomes.
 final class PendingSend {
-    let request: MessageReader
-    let peer: EnginePeer
+    let question: Question
     var pending: Int
     var results: [PushResult] = []
 
-    init(request: MessageReader, peer: EnginePeer, pending: Int) {
-        self.request = request
-        self.peer = peer
+    init(_ question: Question, pending: Int) {
+        self.question = question
         self.pending = pending
     }
 }

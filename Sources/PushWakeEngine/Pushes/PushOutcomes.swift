@@ -219,9 +219,7 @@ extension PushOutcomes {
         }
     }
 
-    private func remove(
-        _ binding: Binding, _ kind: Statistics.Removal, _ reason: String, _ now: Int64
-    ) {
+    private func remove(_ binding: Binding, _ kind: Statistics.Removal, _ reason: String, _ now: Int64) {
         let token = BindingSelector.token(provider: binding.provider, app: binding.app, token: binding.token)
         store.ask(about: binding.aor) { (store) throws(StoreError) in
             try store.remove(token, of: binding.aor, reason: reason, now: now).count

@@ -10,13 +10,13 @@ extension Queries {
     private static let mostOthers = 3
 
     /// Says of each step on the way to a user's phones how it fares; the last row is what to do.
-    func diagnose(_ message: MessageReader, _ peer: EnginePeer, _ aor: String) {
-        guard !aor.isEmpty else { return hosts.fail(message, peer, "whose way? name a user as the registrar has it") }
-        facts(of: aor) { [self] in answer(message, peer, UserDiagnosis($0)) }
+    func diagnose(_ question: Question, _ aor: String) {
+        guard !aor.isEmpty else { return question.fail("whose way? name a user as the registrar has it") }
+        facts(of: aor) { [self] in answer(question, UserDiagnosis($0)) }
     }
 
-    private func answer(_ message: MessageReader, _ peer: EnginePeer, _ diagnosis: UserDiagnosis) {
-        hosts.reply(to: message, peer) { writer in
+    private func answer(_ question: Question, _ diagnosis: UserDiagnosis) {
+        question.reply { writer in
             for finding in diagnosis.findings {
                 writer.put(.row, 1)
                 writer.column("step", finding.step.rawValue)

@@ -12,13 +12,11 @@ extension Queries {
     static let pageBytes = 64 * 1024
 
     /// Tells the traces of a Call-ID or an AoR, or lists the newest requests.
-    func trace(
-        _ message: MessageReader, _ peer: EnginePeer, _ argument: String, after cursor: String
-    ) {
+    func trace(_ question: Question, _ argument: String, after cursor: String) {
         let isList = argument.isEmpty
         var left = Self.tracesPerAnswer
         var found = isList ? context.traces.newest(left) : context.traces.find(argument, limit: left)
-        if found.isEmpty && !isList { return failTrace(message, peer, argument) }
+        if found.isEmpty && !isList { return failTrace(question, argument) }
         if let place = Page(cursor) {
             // Younger ones have come meanwhile; the answer goes on where the page before ended.
             found =
@@ -30,7 +28,7 @@ extension Queries {
         let now = SystemClock.monotonicMilliseconds()
         // Who held them: a trace is told by the node where the request was.
         let node: CallTrace.Row = store.shared == nil ? [] : [("node", .text(NodeName.of(context.settings)))]
-        hosts.reply(to: message, peer) { writer in
+        question.reply { writer in
             for id in found.prefix(left) {
                 guard let trace = context.traces.trace(of: id) else { continue }
                 Self.put(trace.header(now: now) + node, &writer)
@@ -44,14 +42,14 @@ extension Queries {
     }
 
     /// Says what is known of a name without a request.
-    private func failTrace(_ message: MessageReader, _ peer: EnginePeer, _ name: String) {
+    private func failTrace(_ question: Question, _ name: String) {
         // The name is not repeated: a Call-ID may be longer than what an RPC can say.
         var text = "none of the last \(context.traces.count) requests has this Call-ID or is for this user"
         store.ask(about: name) { (store) throws(StoreError) in
             try store.bindings(of: name, now: SystemClock.wallSeconds())
-        } then: { [self] result in
+        } then: { result in
             if (try? result.get())?.isEmpty == true { text += ", and there is no push binding of such a user" }
-            hosts.fail(message, peer, text, isMissing: true)
+            question.fail(text, isMissing: true)
         }
     }
 

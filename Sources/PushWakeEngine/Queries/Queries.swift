@@ -9,7 +9,6 @@ internal import PushWakeSystem
 final class Queries {
     let context: EngineContext
     let store: StoreAccess
-    let hosts: HostConnections
     let outcomes: PushOutcomes
     let requests: RequestRunner
     let registrations: Registrations
@@ -28,43 +27,43 @@ final class Queries {
     private static let pageMicroseconds: Int64 = 1000
 
     init(
-        _ context: EngineContext, _ store: StoreAccess, _ hosts: HostConnections, _ outcomes: PushOutcomes,
-        _ requests: RequestRunner, _ registrations: Registrations, _ upstream: UpstreamService, _ delivery: Delivery
+        _ context: EngineContext, _ store: StoreAccess, _ outcomes: PushOutcomes, _ requests: RequestRunner,
+        _ registrations: Registrations, _ upstream: UpstreamService, _ delivery: Delivery
     ) {
-        (self.context, self.store, self.hosts, self.outcomes) = (context, store, hosts, outcomes)
+        (self.context, self.store, self.outcomes) = (context, store, outcomes)
         (self.requests, self.registrations) = (requests, registrations)
         (self.upstream, self.delivery, pages) = (upstream, delivery, registrations.pages)
     }
 
     /// Answers one question, now or later.
-    func answer(_ message: MessageReader, _ peer: EnginePeer) {
-        let argument = EngineClient.text(.argument, in: message)
-        let cursor = EngineClient.text(.cursor, in: message)
+    func answer(_ question: Question) {
+        let argument = question.text(.argument)
+        let cursor = question.text(.cursor)
         do throws(StoreError) {
-            switch EngineQuery(rawValue: Int(truncatingIfNeeded: EngineClient.number(.query, in: message))) {
-            case .stats: try stats(message, peer)
-            case .bindings: try bindings(message, peer, ListingConditions(aor: argument), after: cursor)
-            case .find: try bindings(message, peer, argument, after: cursor)
-            case .remove: registrations.remove(message, peer, aor: argument)
-            case .removeFound: removeFound(message, peer, argument)
-            case .reload: reload(message, peer)
-            case .trace: trace(message, peer, argument, after: cursor)
+            switch EngineQuery(rawValue: Int(truncatingIfNeeded: question.number(.query))) {
+            case .stats: try stats(question)
+            case .bindings: try bindings(question, ListingConditions(aor: argument), after: cursor)
+            case .find: try bindings(question, argument, after: cursor)
+            case .remove: registrations.remove(question, aor: argument)
+            case .removeFound: removeFound(question, argument)
+            case .reload: reload(question)
+            case .trace: trace(question, argument, after: cursor)
             case .export:
-                try bindings(message, peer, ListingConditions(), after: cursor, as: .document(argument == "secrets"))
-            case .restore: registrations.restore(message, peer, argument, after: cursor)
-            case .nodes: nodes(message, peer)
-            case .explain: explain(message, peer, aor: argument)
-            case .diagnose: diagnose(message, peer, argument)
-            case nil: hosts.fail(message, peer, "unknown query; install engine and module of one release")
+                try bindings(question, ListingConditions(), after: cursor, as: .document(argument == "secrets"))
+            case .restore: registrations.restore(question, argument, after: cursor)
+            case .nodes: nodes(question)
+            case .explain: explain(question, aor: argument)
+            case .diagnose: diagnose(question, argument)
+            case nil: question.fail("unknown query; install engine and module of one release")
             }
         } catch {
-            hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+            question.fail(error)
         }
     }
 
-    private func stats(_ message: MessageReader, _ peer: EnginePeer) throws(StoreError) {
+    private func stats(_ question: Question) throws(StoreError) {
         let count = store.shared == nil ? try store.own.count() : nil
-        hosts.reply(to: message, peer) { writer in
+        question.reply { writer in
             writer.put(.row, 1)
             if store.shared != nil { writer.column("node", NodeName.of(context.settings)) }
             // Nobody counts those that nodes share.
@@ -98,35 +97,32 @@ final class Queries {
         writer.column("load_cpu_percent", Int64(context.load.meter.sample.cpu))
     }
 
-    private func bindings(
-        _ message: MessageReader, _ peer: EnginePeer, _ lines: String, after cursor: String
-    ) throws(StoreError) {
-        guard let conditions = conditions(message, peer, lines) else { return }
-        try bindings(message, peer, conditions, after: cursor)
+    private func bindings(_ question: Question, _ lines: String, after cursor: String) throws(StoreError) {
+        guard let conditions = conditions(question, lines) else { return }
+        try bindings(question, conditions, after: cursor)
     }
 
     /// Nil when the peer was told what does not fit.
-    private func conditions(_ message: MessageReader, _ peer: EnginePeer, _ lines: String) -> ListingConditions? {
+    private func conditions(_ question: Question, _ lines: String) -> ListingConditions? {
         do throws(ListingConditions.Mistake) {
             return try ListingConditions(lines: lines)
         } catch {
-            hosts.fail(message, peer, error.message)
+            question.fail(error.message)
             return nil
         }
     }
 
     private func bindings(
-        _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, after cursor: String,
-        as form: RowForm = .listing
+        _ question: Question, _ conditions: ListingConditions, after cursor: String, as form: RowForm = .listing
     ) throws(StoreError) {
-        if store.shared != nil { return sharedPage(message, peer, conditions, BindingsPage(cursor), form) }
-        guard conditions.aor.isEmpty else { return try page(message, peer, conditions, BindingsPage(cursor), form) }
+        if store.shared != nil { return sharedPage(question, conditions, BindingsPage(cursor), form) }
+        guard conditions.aor.isEmpty else { return try page(question, conditions, BindingsPage(cursor), form) }
         pages.add { [weak self] in
-            guard let self, !peer.isClosed else { return }
+            guard let self, question.isAwaited else { return }
             do throws(StoreError) {
-                try page(message, peer, conditions, BindingsPage(cursor), form)
+                try page(question, conditions, BindingsPage(cursor), form)
             } catch {
-                hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+                question.fail(error)
             }
         }
     }
@@ -139,10 +135,9 @@ final class Queries {
     }
 
     private func page(
-        _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, _ page: BindingsPage,
-        _ form: RowForm
+        _ question: Question, _ conditions: ListingConditions, _ page: BindingsPage, _ form: RowForm
     ) throws(StoreError) {
-        try hosts.reply(to: message, peer) { (writer) throws(StoreError) in
+        try question.reply { (writer) throws(StoreError) in
             if let next = try fill(&writer, conditions, from: page, form) { writer.put(.cursor, next.cursor) }
         }
     }
@@ -193,19 +188,17 @@ final class Queries {
     }
 
     /// Lists the nodes that share the store.
-    func nodes(_ message: MessageReader, _ peer: EnginePeer) {
+    func nodes(_ question: Question) {
         guard let shared = store.shared else {
-            return hosts.fail(
-                message, peer, "this engine shares its store with nobody; set store to a server's address")
+            return question.fail("this engine shares its store with nobody; set store to a server's address")
         }
         let own = NodeName.of(context.settings)
-        shared.nodes { [weak self] result in
-            guard let self else { return }
+        shared.nodes { result in
             switch result {
-            case .failure(let error): hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+            case .failure(let error): question.fail(error)
             case .success(let nodes):
                 let now = SystemClock.wallSeconds()
-                hosts.reply(to: message, peer) { writer in
+                question.reply { writer in
                     for node in nodes {
                         writer.put(.row, 1)
                         writer.column("node", node.name)
@@ -222,28 +215,28 @@ final class Queries {
     }
 
     /// Says whose device a PURR names; nobody's when it names none.
-    func purrUser(_ message: MessageReader, _ peer: EnginePeer) {
-        let text = EngineClient.text(.purr, in: message)
+    func purrUser(_ question: Question) {
+        let text = question.text(.purr)
         guard context.settings.flag(.purr), let purr = PURR(text) else {
-            return hosts.reply(to: message, peer) { _ in }
+            return question.reply { _ in }
         }
         store.ask(aboutPURR: purr) { [self] (store) throws(StoreError) in
             try self.store.device(ofPURR: text, in: store)
         } then: {
-            [self] result in
+            result in
             switch result {
             case .success(let device):
-                hosts.reply(to: message, peer) { writer in
+                question.reply { writer in
                     if let device { writer.put(.aor, device.aor) }
                 }
-            case .failure(let error): hosts.fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
+            case .failure(let error): question.fail(error, storeCannotBe: "read")
             }
         }
     }
 
-    private func explain(_ message: MessageReader, _ peer: EnginePeer, aor: String) {
+    private func explain(_ question: Question, aor: String) {
         var request: [UInt8] = []
-        var fields = message
+        var fields = question.message
         while let field = fields.next() {
             if field.tag == .text { request = Array(fields.bytes[field.range]) }
         }
@@ -251,57 +244,54 @@ final class Queries {
             try store.bindings(of: aor, now: SystemClock.wallSeconds())
         } then: { [self] result in
             switch result {
-            case .success(let bindings): explain(message, peer, aor, request, bindings)
-            case .failure(let error): hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+            case .success(let bindings): explain(question, aor, request, bindings)
+            case .failure(let error): question.fail(error)
             }
         }
     }
 
-    private func explain(
-        _ message: MessageReader, _ peer: EnginePeer, _ aor: String, _ request: [UInt8], _ bindings: [Binding]
-    ) {
-        let event = PushEvent(name: EngineClient.text(.name, in: message))
+    private func explain(_ question: Question, _ aor: String, _ request: [UInt8], _ bindings: [Binding]) {
+        let event = PushEvent(name: question.text(.name))
         do throws(PushExplanation.Failure) {
             let explanation = try PushExplanation.explain(
                 bindings, of: aor, request: request, event: event,
-                wanted: APNsPushType(name: EngineClient.text(.pushType, in: message)), settings: context.settings)
-            hosts.reply(to: message, peer) { writer in
+                wanted: APNsPushType(name: question.text(.pushType)), settings: context.settings)
+            question.reply { writer in
                 writer.put(.text, explanation.json.span)
                 for problem in explanation.problems { writer.put(.problem, problem) }
             }
         } catch {
-            hosts.fail(message, peer, error.message)
+            question.fail(error.message)
         }
     }
 
-    private func removeFound(_ message: MessageReader, _ peer: EnginePeer, _ lines: String) {
-        guard let conditions = conditions(message, peer, lines) else { return }
+    private func removeFound(_ question: Question, _ lines: String) {
+        guard let conditions = conditions(question, lines) else { return }
         guard !conditions.aor.isEmpty else {
-            return hosts.fail(message, peer, "whose bindings? name the user with aor=")
+            return question.fail("whose bindings? name the user with aor=")
         }
-        registrations.remove(message, peer, conditions)
+        registrations.remove(question, conditions)
     }
 
     /// A page of bindings that nodes share: users come in the server's order, and each is read by itself.
     private func sharedPage(
-        _ message: MessageReader, _ peer: EnginePeer, _ conditions: ListingConditions, _ page: BindingsPage,
-        _ form: RowForm
+        _ question: Question, _ conditions: ListingConditions, _ page: BindingsPage, _ form: RowForm
     ) {
         guard conditions.aor.isEmpty else {
-            return sharedRows(of: [conditions.aor], page, next: nil, message, peer, conditions, form)
+            return sharedRows(of: [conditions.aor], page, next: nil, question, conditions, form)
         }
         store.shared?.users(after: page.user, limit: Self.usersPerLook) { [weak self] result in
-            guard let self, !peer.isClosed else { return }
+            guard let self, question.isAwaited else { return }
             switch result {
             case .success((let aors, let next)):
-                sharedRows(of: aors, page, next: next, message, peer, conditions, form)
-            case .failure(let error): hosts.fail(message, peer, "the store cannot be used: \(error)", isStoreAway: true)
+                sharedRows(of: aors, page, next: next, question, conditions, form)
+            case .failure(let error): question.fail(error)
             }
         }
     }
 
     private func sharedRows(
-        of aors: [String], _ page: BindingsPage, next: String?, _ message: MessageReader, _ peer: EnginePeer,
+        of aors: [String], _ page: BindingsPage, next: String?, _ question: Question,
         _ conditions: ListingConditions, _ form: RowForm
     ) {
         var found = [[BindingListing.Row]](repeating: [], count: aors.count)
@@ -311,9 +301,9 @@ final class Queries {
         let listing = BindingListing(conditions, outcomes, now: now)
         let finish: () -> Void = { [self] in
             if let failure {
-                return hosts.fail(message, peer, "the store cannot be used: \(failure)", isStoreAway: true)
+                return question.fail(failure)
             }
-            hosts.reply(to: message, peer) { writer in
+            question.reply { writer in
                 for (index, row) in found.joined().enumerated().dropFirst(page.skipped) {
                     guard writer.bytes.count < Self.pageBytes else {
                         return writer.put(.cursor, BindingsPage(user: page.user, skipped: index).cursor)
@@ -347,12 +337,12 @@ final class Queries {
         }
     }
 
-    private func reload(_ message: MessageReader, _ peer: EnginePeer) {
+    private func reload(_ question: Question) {
         let notes = onReload?() ?? delivery.reload().map { .problem($0) }
         // The log has all.
         let left = notes.count - Self.mostNotes
         let rest = left > 0 ? [ReloadNote.problem("and \(left) more, which are in the log")] : []
-        hosts.reply(to: message, peer) { writer in
+        question.reply { writer in
             for note in notes.prefix(Self.mostNotes) + rest {
                 writer.put(.row, 1)
                 writer.column(note.column, note.text)

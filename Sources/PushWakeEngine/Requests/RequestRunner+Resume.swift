@@ -9,9 +9,9 @@ internal import PushWakeSystem
 extension RequestRunner {
     /// Goes on with a request that a host holds: phones that have registered since this engine was started ring, others
     /// whose push the old engine had not finished are pushed.
-    func resume(_ message: MessageReader, _ peer: EnginePeer) {
-        guard let ticket = RequestTicket(message), ticket.message.handle != 0 else {
-            return hosts.fail(message, peer, "the ticket of this request is of another release")
+    func resume(_ question: Question) {
+        guard let ticket = RequestTicket(question.message), ticket.message.handle != 0 else {
+            return question.fail("the ticket of this request is of another release")
         }
         if let known = calls[ticket.message.id] {
             // While a leg is out, its end says what becomes of the request.
@@ -20,14 +20,14 @@ extension RequestRunner {
                 (verb.status, verb.leg, verb.replaces) = (480, known.machine.newestLeg, known.nextTurn())
                 dispatch([verb])
             }
-            return hosts.reply(to: message, peer) { _ in }
+            return question.reply { _ in }
         }
         // Its end came over another connection, and was faster.
         guard !pendingRequests.hasEnded(ticket.message.id, now: SystemClock.monotonicMilliseconds()) else {
-            return hosts.reply(to: message, peer) { _ in }
+            return question.reply { _ in }
         }
         guard store.shared == nil else {
-            hosts.reply(to: message, peer) { _ in }
+            question.reply { _ in }
             let now = SystemClock.monotonicMilliseconds()
             guard pendingRequests.begin(ticket, now: now) else { return }
             // Phones that register here until the store has answered are for it, too.
@@ -42,8 +42,8 @@ extension RequestRunner {
         switch read {
         case .success(let bindings):
             resume(ticket, bindings)
-            hosts.reply(to: message, peer) { _ in }
-        case .failure(let error): hosts.fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
+            question.reply { _ in }
+        case .failure(let error): question.fail(error, storeCannotBe: "read")
         }
     }
 

@@ -17,27 +17,26 @@ extension RequestRunner {
     private static let blindWindow: Int64 = 5
 
     /// Pushes to the sleeping phones of a user and says which contacts to ring now.
-    func wake(_ message: MessageReader, _ peer: EnginePeer, waits: Bool) {
-        var request = WakeMessage(decoding: message)
+    func wake(_ question: Question, waits: Bool) {
+        var request = WakeMessage(decoding: question.message)
         request.isWaited = waits
-        guard store.shared != nil else { return answer(wakeNow(request), request, to: message, peer, waits: waits) }
-        if waits { peer.wait = request.key }
-        wake(request, until: RequestDeadline(decoding: message)) { [self] in
-            answer($0, request, to: message, peer, waits: waits)
+        guard store.shared != nil else { return answer(wakeNow(request), request, to: question, waits: waits) }
+        if waits { question.peer?.wait = request.key }
+        wake(request, until: RequestDeadline(decoding: question.message)) { [self] in
+            answer($0, request, to: question, waits: waits)
         }
     }
 
     private func answer(
-        _ result: Result<WakeAnswer, StoreError>, _ request: WakeMessage, to message: MessageReader, _ peer: EnginePeer,
-        waits: Bool
+        _ result: Result<WakeAnswer, StoreError>, _ request: WakeMessage, to question: Question, waits: Bool
     ) {
         switch result {
         case .success(let answer):
-            hosts.reply(to: message, peer) { answer.encode(into: &$0) }
-            if waits, !peer.isClosed { wait(for: request, peer) }
+            question.reply { answer.encode(into: &$0) }
+            if waits, let peer = question.peer, !peer.isClosed { wait(for: request, peer) }
         case .failure(let error):
-            if waits { peer.wait = nil }
-            hosts.fail(message, peer, "the store cannot be read: \(error)", isStoreAway: true)
+            if waits { question.peer?.wait = nil }
+            question.fail(error, storeCannotBe: "read")
         }
     }
 

@@ -43,13 +43,13 @@ final class RequestRunner {
     }
 
     /// A leg has an answer.
-    func progressed(_ message: MessageReader, _ peer: EnginePeer) {
+    func progressed(_ message: MessageReader) {
         let report = CallReport(message)
         guard let request = calls[report.id] else {
             if (100..<200).contains(report.status) {
                 pendingRequests.progressed(report.id, leg: report.leg, status: report.status)
             }
-            return pendingRequests.keep({ [weak self] in self?.progressed(message, peer) }, of: report.id)
+            return pendingRequests.keep({ [weak self] in self?.progressed(message) }, of: report.id)
         }
         let now = SystemClock.monotonicMilliseconds()
         let (leg, status) = (report.leg, report.status)
@@ -67,7 +67,7 @@ final class RequestRunner {
     }
 
     /// A request has its final answer.
-    func requestEnded(_ message: MessageReader, _ peer: EnginePeer) {
+    func requestEnded(_ message: MessageReader) {
         let report = CallReport(message)
         guard let request = calls[report.id] else {
             // Its bindings may still be being asked for.
@@ -101,10 +101,10 @@ final class RequestRunner {
     }
 
     /// The held request of a host without handles is over.
-    func callEnded(_ message: MessageReader, _ peer: EnginePeer) {
-        let how = CallEnd(how: EngineClient.number(.how, in: message), status: 480, reason: "")
-        endCall(aor: EngineClient.text(.aor, in: message), callID: EngineClient.text(.callID, in: message), how)
-        hosts.reply(to: message, peer) { _ in }
+    func callEnded(_ question: Question) {
+        let how = CallEnd(how: question.number(.how), status: 480, reason: "")
+        endCall(aor: question.text(.aor), callID: question.text(.callID), how)
+        question.reply { _ in }
     }
 
     /// Ends the requests of a user with this Call-ID that channels wait for, those too whose bindings are still being asked
@@ -148,11 +148,11 @@ final class RequestRunner {
     }
 
     /// A phone has registered: channels that wait for its user go on.
-    func registered(_ message: MessageReader, _ peer: EnginePeer) {
-        let contact = EngineClient.text(.contactURI, in: message)
+    func registered(_ question: Question) {
+        let contact = question.text(.contactURI)
         let registration = CallRegistration(contact: CallContact(key: contact))
-        dispatch(registered(registration, uri: contact, aor: EngineClient.text(.aor, in: message), domain: ""))
-        hosts.reply(to: message, peer) { _ in }
+        dispatch(registered(registration, uri: contact, aor: question.text(.aor), domain: ""))
+        question.reply { _ in }
     }
 
     /// Tells the requests of a user about a contact; the verbs for their hosts come back.

@@ -15,9 +15,9 @@ final class UpstreamService {
     init(_ context: EngineContext, _ hosts: HostConnections) { (self.context, self.hosts) = (context, hosts) }
 
     /// A phone registers: what its host has to do comes back, now or later.
-    func register(_ message: MessageReader, _ peer: EnginePeer) {
-        guard let keeper else { return hosts.fail(message, peer, "this engine keeps no upstream registrations") }
-        let request = UpstreamMessage(message, others: context.policy.others)
+    func register(_ question: Question) {
+        guard let keeper else { return question.fail("this engine keeps no upstream registrations") }
+        let request = UpstreamMessage(question.message, others: context.policy.others)
         let registration = request.registration
         let target: UpstreamTarget
         do throws(UpstreamTarget.Rejection) {
@@ -25,7 +25,7 @@ final class UpstreamService {
                 requestURI: request.requestURI, to: request.to, account: registration.upstream, route: request.route,
                 servers: keeper.servers)
         } catch {
-            return hosts.reply(to: message, peer) { writer in
+            return question.reply { writer in
                 writer.put(.upstreamAction, UpstreamOrder.Kind.refuse.rawValue)
                 writer.put(.handle, Int64(bitPattern: request.handle.number))
                 switch error {
@@ -45,10 +45,10 @@ final class UpstreamService {
         let wanted = UpstreamRequest(
             target: target, local: contact.isEmpty ? request.local : contact, username: request.username)
         guard let account = keeper.account(wanted) else {
-            return hosts.fail(message, peer, "there are too many upstream registrations")
+            return question.fail("there are too many upstream registrations")
         }
         let orders = keeper.register(phone(request, keeper.bindings(account)), wanted, account)
-        answer(message, peer, orders, host: request.handle.host)
+        answer(question, orders, host: request.handle.host)
     }
 
     private func phone(_ request: UpstreamMessage, _ stored: [Binding]) -> PhoneRegister {
@@ -75,14 +75,13 @@ final class UpstreamService {
         return phone
     }
 
-    /// A server has answered what a host sent. Without a peer nobody waits for the reply any more.
-    func answered(_ message: MessageReader, _ peer: EnginePeer?) {
-        let id = UInt64(bitPattern: EngineClient.number(.upstreamID, in: message))
+    /// A server has answered what a host sent.
+    func answered(_ question: Question) {
+        let id = UInt64(bitPattern: question.number(.upstreamID))
         guard let keeper, let account = keeper.sender(of: id) else {
-            if let peer { hosts.reply(to: message, peer) { _ in } }
-            return
+            return question.reply { _ in }
         }
-        var reader = message
+        var reader = question.message
         var (status, reason, isFromServer, host) = (0, "", false, UInt64(0))
         while let field = reader.next() {
             switch field.tag {
@@ -94,7 +93,7 @@ final class UpstreamService {
             }
         }
         var answer = UpstreamAnswerReader(status: status, reason: reason, contactName: account.name)
-        reader = message
+        reader = question.message
         var name = 0..<0
         while let field = reader.next() {
             if field.tag == .headerName { name = field.range }
@@ -105,13 +104,13 @@ final class UpstreamService {
         var said = answer.finish()
         said.isSilence = !isFromServer
         let orders = keeper.answered(id, said)
-        if let peer { self.answer(message, peer, orders, host: host) } else { hosts.send(orders) }
+        if question.peer != nil { self.answer(question, orders, host: host) } else { hosts.send(orders) }
     }
 
     /// Orders for the host that asked come with the reply.
-    private func answer(_ message: MessageReader, _ peer: EnginePeer, _ orders: [UpstreamOrder], host: UInt64) {
+    private func answer(_ question: Question, _ orders: [UpstreamOrder], host: UInt64) {
         hosts.send(orders.filter { $0.host != host })
-        hosts.reply(to: message, peer) { writer in
+        question.reply { writer in
             for order in orders where order.host == host { order.encode(into: &writer) }
         }
     }
