@@ -88,6 +88,10 @@ public protocol BindingStore: AnyObject {
 
     /// Writes what waits, and something in any case, and changes nothing: fails as long as changes do.
     func tryWriting() throws(StoreError)
+
+    /// Writes the changes of `body` with one another, which takes a part of the time that each by itself takes. A store
+    /// with a file keeps all of them or, when one fails, none.
+    func together<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result
 }
 
 extension BindingStore {
@@ -98,6 +102,9 @@ extension BindingStore {
 
     /// What has no file can be written.
     public func tryWriting() throws(StoreError) {}
+
+    /// What has no file writes nothing.
+    public func together<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result { try body() }
 
     /// What is in memory is known.
     public func learnEnds(limit: Int) throws(StoreError) -> Bool { true }

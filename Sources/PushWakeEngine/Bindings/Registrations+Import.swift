@@ -20,6 +20,15 @@ extension Registrations {
         /// Each with the line of the message, from 0; nil where it is not known.
         var problems: [(index: Int?, text: String)] = []
         var open = 1
+
+        func note(_ fate: Result<Fate, StoreError>, of group: [Binding], line: Int?) {
+            switch fate {
+            case .success(.stored): stored += Int64(group.count)
+            case .success(.kept): kept += Int64(group.count)
+            case .success(.present): present += Int64(group.count)
+            case .failure(let error): problems.append((line, "\(error)"))
+            }
+        }
     }
 
     /// What became of the bindings of one phone: what is here may be newer, or the same.
@@ -52,26 +61,39 @@ extension Registrations {
                 outcome.problems.append((index, "\(error)"))
             }
         }
-        for group in BindingImport.groups(bindings) {
+        let groups = BindingImport.groups(bindings)
+        if store.shared == nil {
+            let fates = store.askOwn { (store) throws(StoreError) in
+                try store.together { () throws(StoreError) in
+                    try groups.map { (group) throws(StoreError) in try Self.take(group, into: store, now) }
+                }
+            }
+            for (index, group) in groups.enumerated() {
+                outcome.note(fates.map { $0[index] }, of: group, line: firstLines[group[0].aor])
+            }
+            return finish(outcome, question)
+        }
+        for group in groups {
             outcome.open += 1
             store.ask(about: group[0].aor) { (store) throws(StoreError) in
-                let present = try store.bindings(of: group[0].aor, now: now)
-                if BindingImport.isPresent(group, in: present) { return Fate.present }
-                guard !BindingImport.isOutdated(group, by: present) else { return .kept }
-                // As old as it is: by the time of its REGISTER it may give way to what has come since.
-                _ = try store.register(group, now: now)
-                return .stored
-            } then: { [self] (result: Result<Fate, StoreError>) in
-                switch result {
-                case .success(.stored): outcome.stored += Int64(group.count)
-                case .success(.kept): outcome.kept += Int64(group.count)
-                case .success(.present): outcome.present += Int64(group.count)
-                case .failure(let error): outcome.problems.append((firstLines[group[0].aor], "\(error)"))
-                }
+                try Self.take(group, into: store, now)
+            } then: { [self] result in
+                outcome.note(result, of: group, line: firstLines[group[0].aor])
                 finish(outcome, question)
             }
         }
         finish(outcome, question)
+    }
+
+    private static func take(
+        _ group: [Binding], into store: any BindingStore, _ now: Int64
+    ) throws(StoreError) -> Fate {
+        let present = try store.bindings(of: group[0].aor, now: now)
+        if BindingImport.isPresent(group, in: present) { return .present }
+        guard !BindingImport.isOutdated(group, by: present) else { return .kept }
+        // As old as it is: by the time of its REGISTER it may give way to what has come since.
+        _ = try store.register(group, now: now)
+        return .stored
     }
 
     private func finish(_ outcome: Import, _ question: Question) {

@@ -90,4 +90,8 @@ final class FilteredStore: BindingStore {
     func count() throws(StoreError) -> Int { try store.count() }
 
     func tryWriting() throws(StoreError) { try store.tryWriting() }
+
+    func together<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        try store.together(body)
+    }
 }

@@ -71,6 +71,8 @@ public final class SQLiteStore: BindingStore {
     /// Text for the log when a row cannot be read, once for each.
     public var onDamage: ((String) -> Void)?
     private var damaged: Set<Int64> = []
+    /// Rows that have newer times in the table once the transaction of `together` has ended; nil while there is none.
+    var outdated: [StoredRow]?
     /// Why the newest times are neither read nor kept; nil when they are.
     public let lacksTimes: StoreError?
     /// Why nobody is found by a token; nil when all are.
@@ -300,12 +302,28 @@ public final class SQLiteStore: BindingStore {
     // MARK: Rows
 
     func write<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        guard outdated == nil else { return try body() }
         do throws(StoreError) {
             return try database.write(body)
         } catch {
             kinds.refresh()
             throw error
         }
+    }
+
+    /// Runs the changes of `body` in one transaction.
+    public func together<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        var rows: [StoredRow] = []
+        let result = try write { () throws(StoreError) in
+            outdated = []
+            defer {
+                rows = outdated ?? []
+                outdated = nil
+            }
+            return try body()
+        }
+        forgetTimes(of: rows)
+        return result
     }
 
     func live(of user: User) throws(StoreError) -> [StoredRow] {

@@ -45,6 +45,46 @@ import Testing
         }
     }
 
+    @Test func `has what is registered together in the tables, without the journal`() throws {
+        try withStore { (store, path, table) throws in
+            try store.together { () throws(StoreError) in
+                _ = try store.register([first], now: start)
+                _ = try store.register([moved], now: start + 60)
+                for index in 0..<200 { _ = try store.register([makeBinding(aor: "user\(index)")], now: start) }
+            }
+            #expect(try table() == [moved])
+            #expect(try fileSize(path + "-refreshes") == 0)
+            #expect(try store.count() == 201)
+            _ = try store.register([makeBinding(aor: "user7", at: start + 9)], now: start + 9)
+            #expect(try store.bindings(of: "user7", now: start + 9).map(\.registeredAt) == [start + 9])
+        }
+    }
+
+    @Test func `has nothing of what is registered together when one of it fails, and all that was there before`() throws {
+        try withStore { (store, path, table) throws in
+            _ = try store.register([first], now: start)
+            try store.flush()
+            let refreshed = makeBinding(at: start + 60)
+            _ = try store.register([refreshed], now: start + 60)
+            _ = try store.register([makeBinding(aor: "waits")], now: start)
+            #expect(throws: StoreError.self) {
+                try store.together { () throws(StoreError) in
+                    _ = try store.register([moved], now: start + 60)
+                    for index in 0..<200 { _ = try store.register([makeBinding(aor: "user\(index)")], now: start) }
+                    throw StoreError.full("no room")
+                }
+            }
+            #expect(try store.bindings(of: "alice@example.com", now: start + 60) == [refreshed])
+            #expect(try store.count() == 2)
+            #expect(try store.bindings(of: "user7", now: start).isEmpty)
+            // It is new, and no row of its counts as known.
+            _ = try store.register([makeBinding(aor: "user7", at: start + 9)], now: start + 9)
+            try store.flush()
+            #expect(try SQLiteStore(reading: path).bindings(of: "user7", now: start + 9).count == 1)
+            #expect(try SQLiteStore(reading: path).bindings(of: "waits", now: start).count == 1)
+        }
+    }
+
     @Test func `does not wait again and again for another process, and writes as soon as its lock is gone`() throws {
         try withStore { (store, path, _) throws in
             _ = try store.register([first], now: start)

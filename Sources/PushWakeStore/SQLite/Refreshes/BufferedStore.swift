@@ -50,6 +50,8 @@ public final class BufferedStore: BindingStore {
     /// The first bindings of users who are not in the tables, in order.
     private var added: [(key: UserKey, bindings: [Binding])] = []
     private var buffers = false
+    /// All that waits is in the tables when `together` ends, and the journal has nothing to keep.
+    private var isTogether = false
 
     /// Takes over the store; nothing is kept until `isAlone` is set.
     public init(_ store: SQLiteStore, inGroups groups: Bool = true) throws(StoreError) {
@@ -75,10 +77,14 @@ public final class BufferedStore: BindingStore {
             }
             guard !buffers else { return }
             // ORDER: from now on others may write, and what waits must not overwrite it. The journal still has it.
-            (waiting, added) = ([:], [])
-            forgetUsers()
-            index.forgetAll()
+            forgetAll()
         }
+    }
+
+    private func forgetAll() {
+        (waiting, added) = ([:], [])
+        forgetUsers()
+        index.forgetAll()
     }
 
     private var failure: StoreError?
@@ -200,7 +206,7 @@ public final class BufferedStore: BindingStore {
             return KeptRegistration(plan)
         }
         try makeRoomInQueue()
-        guard isRefresh || journal.append(rows) else { return try keepInTables(bindings, key, now) }
+        guard isRefresh || isTogether || journal.append(rows) else { return try keepInTables(bindings, key, now) }
         index.forget(aor)
         let isFirst = waiting.isEmpty && added.isEmpty
         // There may have been no room for one who is only read. The queue bounds how many these are.
@@ -294,9 +300,8 @@ public final class BufferedStore: BindingStore {
         guard !bindings.isEmpty else { return KeptRegistration(plan) }
         try makeRoomInQueue()
         makeRoomForUser()
-        guard journal.append(bindings.map { WaitingRow(id: RefreshJournal.newRow, binding: $0) }) else {
-            return try keepInTables(bindings, key, now)
-        }
+        guard isTogether || journal.append(bindings.map { WaitingRow(id: RefreshJournal.newRow, binding: $0) })
+        else { return try keepInTables(bindings, key, now) }
         let isFirst = waiting.isEmpty && added.isEmpty
         added.append((key, bindings))
         recent[key] = Known(
@@ -462,6 +467,23 @@ public final class BufferedStore: BindingStore {
     public func tryWriting() throws(StoreError) {
         try flush()
         try store.tryWriting()
+    }
+
+    public func together<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        // ORDER: what waits counts although the rest fails.
+        try flush()
+        isTogether = true
+        defer { isTogether = false }
+        do throws(StoreError) {
+            return try store.together { () throws(StoreError) in
+                let result = try body()
+                try flush()
+                return result
+            }
+        } catch {
+            forgetAll()
+            throw error
+        }
     }
 }
 

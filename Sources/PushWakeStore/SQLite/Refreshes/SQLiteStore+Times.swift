@@ -40,6 +40,10 @@ extension SQLiteStore {
     ///
     /// ORDER: after the transaction. A process that is killed before leaves places that fit no row any more.
     func forgetTimes(of rows: [StoredRow]) {
+        guard outdated == nil else {
+            outdated?.append(contentsOf: rows)
+            return
+        }
         for row in rows where row.isRenewed { times?.clear(row.id) }
     }
 
