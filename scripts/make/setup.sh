@@ -23,18 +23,18 @@ kamailio='kamailio dpkg-dev bison flex libssl-dev pkg-config'
 asterisk='asterisk-dev dpkg-dev g++ libssl-dev xz-utils'
 # redis-tools has the server too, and starts none.
 demo='sip-tester python3-cryptography redis-tools debootstrap procps libnghttp2-14 libjansson4 libsqlite3-0'
-test='prometheus chromium kotlin sngrep python3-matplotlib curl redis-tools sip-tester kamailio-tls-modules kamailio-lua-modules kamailio-websocket-modules kamailio-sqlite-modules debootstrap python3-pytest python3-pytest-xdist python3-pytest-timeout python3-cryptography python3-h2 python3-hypercorn python3-wsproto nghttp2-server python3-yaml python3-jsonschema gcc-aarch64-linux-gnu'
-bench='nghttp2-client libcurl4-openssl-dev libevent-dev valgrind python3-venv'
-phones='iproute2 linphone-cli baresip-core kamailio-tls-modules python3-venv'
+test='prometheus chromium kotlin sngrep python3-matplotlib curl redis-tools sip-tester kamailio-tls-modules kamailio-lua-modules kamailio-websocket-modules kamailio-sqlite-modules debootstrap python3-pytest python3-pytest-xdist python3-pytest-timeout python3-cryptography python3-h2 python3-hypercorn python3-wsproto nghttp2-server python3-yaml python3-jsonschema python3-venv gcc-aarch64-linux-gnu'
+bench='nghttp2-client libcurl4-openssl-dev libevent-dev valgrind'
+phones='iproute2 linphone-cli baresip-core kamailio-tls-modules'
 packages='build-essential debhelper dpkg-dev pkg-config libssl-dev libnghttp2-dev libjansson-dev libsqlite3-dev libhiredis-dev apt-utils gpg gpg-agent'
 
-has_swift=yes host=kamailio extra='' bench_too='' phones_too=''
+has_swift=yes host=kamailio extra='' bench_too='' phones_too='' test_too=''
 for option in "$@"; do
     case $option in
         --asterisk) host=asterisk ;;
         --prebuilt) has_swift='' ;;
         --demo) extra="$extra $demo" ;;
-        --test) extra="$extra $test" ;;
+        --test) extra="$extra $test" test_too=yes ;;
         --bench) extra="$extra $test $bench" bench_too=yes ;;
         --phones) extra="$extra $test $phones" phones_too=yes ;;
         --packages) extra="$extra $packages" ;;
@@ -117,21 +117,20 @@ if [ -n "$bench_too" ]; then
 fi
 scripts/make/kamailio-headers.sh
 
-# Two push clients from PyPI; make bench goes on without them.
-venv=.cache/bench-venv
-if [ -n "$bench_too" ] && [ ! -x $venv/bin/python ]; then
-    if ! { /usr/bin/python3 -m venv $venv && $venv/bin/pip install -q aioapns 'httpx[http2]'; }; then
-        echo "setup: no Python clients for the comparison" >&2
-        rm -rf $venv
-    fi
-fi
+# Packages of PyPI, into a directory of their own unless it has this module already.
+from_pypi() {
+    venv=.cache/$1-venv module=$2
+    shift 2
+    if "$venv/bin/python" -c "import $module" 2>/dev/null; then return; fi
+    rm -rf "$venv"
+    if { /usr/bin/python3 -m venv "$venv" && "$venv/bin/pip" install -q "$@"; }; then return; fi
+    rm -rf "$venv"
+    echo "setup: $* could not be installed from PyPI" >&2
+    return 1
+}
 
+# make bench goes on without these clients, and the page's tests without axe-core.
+[ -z "$bench_too" ] || from_pypi bench aioapns aioapns 'httpx[http2]' || true
+[ -z "$test_too" ] || from_pypi axe axe_core_python axe-core-python==0.1.0 || true
 # PJSIP is not in Debian 12; PyPI has it with its Python binding.
-venv=.cache/phones-venv
-if [ -n "$phones_too" ] && ! $venv/bin/python -c 'import pjsua2' 2>/dev/null; then
-    rm -rf $venv
-    if ! { /usr/bin/python3 -m venv $venv && $venv/bin/pip install -q 'pjsua2-python==2.15.1.post1'; }; then
-        echo "setup: PJSIP's binding (pjsua2-python) could not be installed from PyPI" >&2
-        exit 1
-    fi
-fi
+[ -z "$phones_too" ] || from_pypi phones pjsua2 pjsua2-python==2.15.1.post1

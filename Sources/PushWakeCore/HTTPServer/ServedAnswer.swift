@@ -61,7 +61,7 @@ public struct ServedAnswer: Equatable, Sendable {
         return all
     }
 
-    private static func reason(_ status: Int) -> String {
+    static func reason(_ status: Int) -> String {
         switch status {
         case 200: "OK"
         case 202: "Accepted"

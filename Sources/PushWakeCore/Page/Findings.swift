@@ -85,7 +85,7 @@ public struct Findings: Equatable, Sendable {
         html.markup("</span> ")
         if !trace.from.isEmpty { html.value("From \(trace.from): ") }
         html.value("\(trace.endWords); \(trace.summary).")
-        if case .failed(let remedy) = trace.result {
+        if case .failed(let remedy) = trace.result, remedy != diagnosis?.advice {
             html.markup("</p><p class=\"advice\"><b>Do:</b> ")
             html.value(remedy)
         }

@@ -72,13 +72,13 @@ public enum PageAssets {
         table { width: 100%; border-collapse: collapse; font-size: .9375rem; }
         th { text-align: left; font-weight: 600; color: var(--soft); font-size: .875rem; }
         th, td { padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-        td time, th, .calls .fate { white-space: nowrap; } .phones td:first-child { min-width: 7rem; } .calls td:nth-child(3) { min-width: 14rem; }
+        td time, th, .calls .fate { white-space: nowrap; } .phones td:first-child { min-width: 7rem; } .calls td:nth-child(3) { min-width: 18rem; }
         .fate { font-weight: 600; } .fate::before { content: ""; display: inline-block; width: .7em; height: .7em;
           margin-right: .4em; border-radius: 50%; background: var(--sip); }
         :is(.rang, .early, .late, .lost) .fate::before { background: currentColor; }
         .rang .fate { color: var(--rang); } .early .fate { color: var(--early); }
         .late .fate { color: var(--late); } .lost .fate { color: var(--lost); }
-        .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: 1rem; }
+        .charts { display: grid; grid-template-columns: repeat(4, 1fr); gap: 1rem; }
         figure { margin: 0; padding: .75rem; background: var(--raised); border-radius: .4rem; display: flex;
           flex-direction: column; justify-content: space-between; }
         figcaption { color: var(--soft); font-size: .875rem; } figcaption b { display: flex; flex-wrap: wrap;
@@ -96,8 +96,12 @@ public enum PageAssets {
         summary { cursor: pointer; margin: .5rem 0; }
         pre { white-space: pre-wrap; padding: .75rem; background: var(--raised); border-radius: .4rem; font-size: .875rem; }
         aside { margin-top: 2rem; } footer { margin-top: 2rem; color: var(--soft); font-size: .875rem; }
+        #live:not(:empty) { position: fixed; inset: auto 0 0; margin: 0; padding: .5rem 1rem; background: var(--lost);
+          color: var(--ground); font-size: 1rem; text-align: center; }
         @media (max-width: 46rem) {
-          nav { column-gap: .9rem; } header label { flex-basis: 100%; }
+          nav { column-gap: .9rem; } .home { font-size: 1.125rem; } header label { flex-basis: 100%; }
+          .charts { grid-template-columns: 1fr 1fr; gap: .5rem; }
+          .filter label:not(.check) { flex: 1 1 100%; } .filter label > :is(select, [type=search]) { flex: 1; min-width: 0; }
           .picture { display: none; } .flow { display: block; }
           .flow li { border-left: .25rem solid var(--line); padding: .25rem .75rem; }
           .flow .sip { border-color: var(--sip); } .flow .push { border-color: var(--push); }

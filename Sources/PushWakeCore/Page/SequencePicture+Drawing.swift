@@ -78,10 +78,10 @@ extension SequencePicture {
             path("M6,\(pause.y - 4)H\(width - 6)", "pause", &html)
             label(width / 2, pause.y - 9, ["\(TraceText.duration(pause.milliseconds)) later"], "label soft", &html)
         }
-        label(6, y, ["+\(step.at) ms"], "time", &html)
         let (start, end) = (x(step.from), x(step.to))
-        // The last line of a label stands on its arrow.
+        // The last line of a label stands on its arrow; a note begins at its dot.
         let first = y - (place.lines.count - 1) * Self.lineHeight
+        label(6, start == end ? first : y, ["+\(step.at) ms"], "time", &html)
         guard start != end else {
             html.markup("<circle r=\"4\"")
             html.attribute("class", style)

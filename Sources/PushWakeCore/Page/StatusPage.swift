@@ -12,7 +12,7 @@ public struct StatusPage: Sendable {
     }
 
     /// What the whole page has: for browsers (Content Security Policy 3) and for everything that comes from packets.
-    public static let policy =
+    static let policy =
         "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
     private let content: Content
@@ -28,13 +28,10 @@ public struct StatusPage: Sendable {
     /// The whole document.
     public var html: String {
         var html = HTMLText()
-        html.markup("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">")
-        html.markup("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")
-        html.markup("<meta name=\"color-scheme\" content=\"light dark\">")
-        html.element("title", title)
-        html.markup("<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">")
-        html.markup("<link rel=\"stylesheet\" href=\"/style.css\"><script src=\"/live.js\" defer></script>")
-        html.markup("</head><body><a class=\"skip\" href=\"#main\">To the content</a><header>")
+        Self.writeHead(title, &html)
+        html.markup(
+            "<script src=\"/live.js\" defer></script></head><body><a class=\"skip\" href=\"#main\">To the content</a><header>"
+        )
         html.markup("<nav aria-label=\"Pages of PushWake\"><a class=\"home\" href=\"/\">PushWake</a>")
         writePlaces(&html)
         html.markup("</nav><form role=\"search\" action=\"/\" method=\"get\"><label for=\"q\">User or Call-ID</label>")
@@ -59,6 +56,16 @@ public struct StatusPage: Sendable {
         html.link("Look again", to: place)
         html.markup("</p></noscript></footer></body></html>\n")
         return html.text
+    }
+
+    /// Up to where the head ends, with a script or without.
+    static func writeHead(_ title: String, _ html: inout HTMLText) {
+        html.markup("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">")
+        html.markup("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")
+        html.markup("<meta name=\"color-scheme\" content=\"light dark\">")
+        html.element("title", title)
+        html.markup("<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">")
+        html.markup("<link rel=\"stylesheet\" href=\"/style.css\">")
     }
 
     /// Which user or Call-ID it is about; empty for all.

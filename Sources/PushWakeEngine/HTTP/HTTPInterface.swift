@@ -179,12 +179,13 @@ final class HTTPInterface {
         counters.requests += 1
         guard budget.take(slot.peer.ip, now: loop.now) else {
             counters.limited += 1
-            return slot.answer(Self.tooMany("too many requests of this address; see http_rate"))
+            return slot.answer(Self.tooMany("too many requests of this address; see http_rate", request))
         }
         switch router.match(request) {
-        case .nothing: slot.answer(.problem(404, "there is nothing at this path"))
+        case .nothing: slot.answer(.problem(404, "there is nothing at this path", for: request))
         case .otherMethod(let methods):
-            var answer = ServedAnswer.problem(405, "this path takes \(methods.joined(separator: ", "))")
+            var answer = ServedAnswer.problem(
+                405, "this path takes \(methods.joined(separator: ", "))", for: request)
             answer.headers.append(.init(name: "allow", value: methods.joined(separator: ", ")))
             slot.answer(answer)
         case .endpoint(let endpoint): admit(request, slot, to: endpoint)
@@ -193,7 +194,7 @@ final class HTTPInterface {
 
     private func admit(_ request: ServedRequest, _ slot: AnswerSlot, to endpoint: HTTPEndpoint) {
         guard !request.isForAnotherSite || endpoint.method == "GET" && !endpoint.changes else {
-            return slot.answer(.problem(403, "this request comes from a page of another site"))
+            return slot.answer(.problem(403, "this request comes from a page of another site", for: request))
         }
         guard endpoint.audience != .everybody else {
             return endpoint.run(HTTPCall(request: request, slot: slot, identity: nil))
@@ -204,24 +205,25 @@ final class HTTPInterface {
         case .granted(let identity):
             if !credentials.user.isEmpty { attempts.wasRight(credentials.user, at: slot.peer.ip, now: loop.now) }
             guard endpoint.audience == .accounts || identity == .operating else {
-                return slot.answer(.problem(403, "this is for operators: http_token_file, http_operators"))
+                return slot.answer(
+                    .problem(403, "this is for operators: http_token_file, http_operators", for: request))
             }
             endpoint.run(HTTPCall(request: request, slot: slot, identity: identity))
         case .asked(let isStale):
             if endpoint.audience == .accounts, let fields = try? HTTPFields(request), fields.hasPassword {
                 return admit(fields, request, slot, to: endpoint)
             }
-            slot.answer(refusal("say who you are", isStale: isStale))
+            slot.answer(refusal("say who you are", request, isStale: isStale))
         case .wrong(let isGuess):
             noteWrong(slot, guessOf: isGuess ? credentials.user : nil)
-            slot.answer(refusal("this password or token is wrong"))
-        case .limited: limit(slot)
+            slot.answer(refusal("this password or token is wrong", request))
+        case .limited: limit(request, slot)
         }
     }
 
-    private func limit(_ slot: AnswerSlot) {
+    private func limit(_ request: ServedRequest, _ slot: AnswerSlot) {
         counters.limited += 1
-        slot.answer(Self.tooMany("too many wrong passwords of this address; wait a minute"))
+        slot.answer(Self.tooMany("too many wrong passwords of this address; wait a minute", request))
     }
 
     /// Apps that report tokens can be told to put name and password into the body.
@@ -229,7 +231,7 @@ final class HTTPInterface {
         _ fields: HTTPFields, _ request: ServedRequest, _ slot: AnswerSlot, to endpoint: HTTPEndpoint
     ) {
         let user = fields["username"] ?? ""
-        guard attempts.mayTry(user, at: slot.peer.ip, now: loop.now) else { return limit(slot) }
+        guard attempts.mayTry(user, at: slot.peer.ip, now: loop.now) else { return limit(request, slot) }
         guard let identity = access.identity(user: user, password: Array((fields["password"] ?? "").utf8)) else {
             noteWrong(slot, guessOf: user)
             return slot.answer(.problem(403, "this name or password is wrong"))
@@ -246,14 +248,14 @@ final class HTTPInterface {
         log(.warning, "HTTP: \(slot.peer.ip) sent a wrong password or token\(more)")
     }
 
-    private func refusal(_ text: String, isStale: Bool = false) -> ServedAnswer {
-        var answer = ServedAnswer.problem(401, text)
+    private func refusal(_ text: String, _ request: ServedRequest, isStale: Bool = false) -> ServedAnswer {
+        var answer = ServedAnswer.problem(401, text, for: request)
         answer.headers += access.challenges(isStale: isStale, now: loop.wallSeconds)
         return answer
     }
 
-    private static func tooMany(_ text: String) -> ServedAnswer {
-        var answer = ServedAnswer.problem(429, text)
+    private static func tooMany(_ text: String, _ request: ServedRequest) -> ServedAnswer {
+        var answer = ServedAnswer.problem(429, text, for: request)
         answer.headers.append(.init(name: "retry-after", value: "2"))
         return answer
     }

@@ -24,14 +24,15 @@ struct PageEndpoints {
             HTTPEndpoint(method: "GET", path: "/calls", audience: .operators) { showCalls($0) },
             HTTPEndpoint(method: "GET", path: "/phones", audience: .operators) { showPhones($0) },
             HTTPEndpoint(method: "GET", path: "/call.svg", audience: .operators) { showPicture($0) },
-            asset("/style.css", "text/css; charset=utf-8", PageAssets.style),
-            asset("/live.js", "text/javascript; charset=utf-8", PageAssets.script),
-            asset("/icon.svg", "image/svg+xml", PageAssets.icon),
+            // A refusal looks like the other pages.
+            asset("/style.css", "text/css; charset=utf-8", PageAssets.style, for: .everybody),
+            asset("/icon.svg", "image/svg+xml", PageAssets.icon, for: .everybody),
+            asset("/live.js", "text/javascript; charset=utf-8", PageAssets.script, for: .operators),
         ]
     }
 
-    private func asset(_ path: String, _ type: String, _ text: String) -> HTTPEndpoint {
-        HTTPEndpoint(method: "GET", path: path, audience: .operators) {
+    private func asset(_ path: String, _ type: String, _ text: String, for audience: HTTPAudience) -> HTTPEndpoint {
+        HTTPEndpoint(method: "GET", path: path, audience: audience) {
             $0.answer(ServedAnswer(200, type: type, body: Array(text.utf8)))
         }
     }
@@ -51,10 +52,7 @@ struct PageEndpoints {
         let page = StatusPage(
             content, clock: clock, release: Release.version,
             host: node.isEmpty ? SystemName.host : "\(SystemName.host), \(node)")
-        call.answer(
-            ServedAnswer(
-                200, type: "text/html; charset=utf-8", body: Array(page.html.utf8),
-                headers: [.init(name: "content-security-policy", value: StatusPage.policy)]))
+        call.answer(.page(200, page.html))
     }
 
     private func pageCalls(_ ids: [TraceID]) -> [PageCall] {
@@ -93,7 +91,7 @@ struct PageEndpoints {
     private func showPicture(_ call: HTTPCall) {
         guard let number = call.request.query["number"].flatMap({ UInt64($0) }),
             let trace = core.context.traces.trace(of: core.context.traces.id(number))
-        else { return call.answer(.problem(404, "this call is forgotten")) }
+        else { return call.answer(.problem(404, "this call is forgotten", for: call.request)) }
         let picture = SequencePicture(trace).document("\(trace.method) to \(trace.aor)")
         call.answer(
             ServedAnswer(

@@ -7,6 +7,7 @@ import html.parser
 import os
 import pathlib
 import re
+import socket
 import urllib.parse
 
 import pytest
@@ -110,9 +111,15 @@ def test_a_caller_named_script_is_text(served, wire, actors):
 def test_only_operators_see_it(served):
     server, client = served
     for path in ("/", "/style.css", "/live.js"):
-        assert client.curl(path, operator=False).status == 401
+        assert client.curl(path, operator=False).status == (200 if path == "/style.css" else 401)
         assert client.curl(path, "-u", "root:toor", operator=False).status == 200
         assert client.curl(path, "-X", "POST").status == 405
+    for path, status, words in [("/", 401, "Unauthorized Say who you are. Sign in"), ("/nowhere", 404, "There is nothing at this path")]:
+        refused = client.curl(path, "-H", "Accept: text/html,*/*;q=0.8", operator=False)
+        assert refused.status == status and words in Page(refused.body).text and "default-src 'none'" in refused.header(
+            "content-security-policy")
+        assert socket.gethostname() not in refused.body and "0.1" not in refused.body
+        assert list(client.curl(path, operator=False).json) == ["error"]
     assert client.curl("/style.css").header("content-type").startswith("text/css")
     assert client.curl("/live.js").header("content-type").startswith("text/javascript")
 

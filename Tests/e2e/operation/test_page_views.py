@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The views of the page: calls by what became of them, phones and how they are found, what needs attention, a trial of
-a phone, and whether people can read it and get along without a mouse. PUSHWAKE_PICTURES=docs/pictures keeps pictures."""
+"""The views of the page: calls by what became of them, phones and how they are found, and a trial of a phone."""
 
 import hashlib
-import os
-import pathlib
 import re
 import subprocess
 import urllib.parse
@@ -233,68 +230,3 @@ def test_only_operators_try_phones_and_no_other_site(make_served, wire):
     assert client.curl("/try", "-X", "POST", "-H", "Content-Type: text/plain", "-d", "user=bob").status == 415
     for name in ("", "<script>", "b ob", "a;b", "x?y", "ümlaut"):
         assert attempt(client, name).status == 400, name
-
-
-CONTRAST = """(() => {
-  const lightness = (c) => { const [r, g, b] = c.map((v) => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4 });
-    return .2126 * r + .7152 * g + .0722 * b };
-  const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
-  const ground = (e) => { for (; e; e = e.parentElement) { const c = numbers(getComputedStyle(e).backgroundColor);
-    if (c.length < 4 || c[3] > 0) return c.slice(0, 3) } return [255, 255, 255] };
-  const bad = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const e = walker.currentNode.parentElement;
-    if (!walker.currentNode.textContent.trim() || !e.getClientRects().length) continue;
-    const style = getComputedStyle(e);
-    const [a, b] = [lightness(numbers(e instanceof SVGElement ? style.fill : style.color)), lightness(ground(e))];
-    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
-    if (ratio < 4.5) bad.push(e.textContent.slice(0, 40) + ' ' + ratio.toFixed(2));
-  }
-  return bad;
-})()"""
-
-FOCUS = """(() => { const e = document.activeElement, s = getComputedStyle(e);
-  return [e.tagName, e.textContent.slice(0, 30) || e.name, s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2,
-    e.getClientRects().length > 0] })()"""
-
-
-@needs_chromium
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1200])
-def test_everybody_can_read_it_and_needs_no_mouse(make_served, wire, tmp_path, theme, width):
-    server, client = make_served()
-    for play, user in [(lost, "lost"), (rang_and_hung_up, "rang"), (hung_up_before, "early"), (late, "late")]:
-        play(wire, server, user)
-    keep = pathlib.Path(os.environ.get("PUSHWAKE_PICTURES", tmp_path))
-    with Browser(tmp_path, width=width) as browser:
-        browser.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
-        for name, path in [("overview", "/"), ("calls", "/calls"), ("phones", "/phones"), ("user", "/?q=late"),
-                           ("nothing", "/?q=nobody-at-all"), ("no-calls", "/calls?user=none")]:
-            browser.open(f"http://root:toor@127.0.0.1:{client.port}{path}")
-            assert browser.run(CONTRAST) == [], name
-            assert browser.run("document.documentElement.scrollWidth") <= width, name
-            assert not browser.run("[...document.querySelectorAll('svg text')].some(t => t.textContent.includes('…'))")
-            (keep / f"page-{name}-{theme}-{width}.png").write_bytes(browser.picture("html"))
-        browser.open(f"http://root:toor@127.0.0.1:{client.port}/?q=late")
-        seen = []
-        for _ in range(60):
-            for kind in ("keyDown", "keyUp"):
-                browser.ask("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
-            tag, words, is_marked, is_there = browser.run(FOCUS)
-            if tag == "BODY":
-                break
-            assert is_marked and is_there, (tag, words)
-            seen.append(words)
-        assert "To the content" in seen and "Search" in seen and "Try" in seen, seen
-        if width == 360:
-            assert browser.run("getComputedStyle(document.querySelector('.picture')).display") == "none"
-            assert "phone 1 → PBX: no REGISTER" in browser.run("document.querySelector('.flow').textContent")
-            return
-        for key, grows in [("+", True), ("0", False)]:
-            browser.run("document.querySelector('.scroll').focus()")
-            before = browser.run("document.querySelector('.sequence').getBoundingClientRect().width")
-            browser.ask("Input.dispatchKeyEvent", type="keyDown", key=key, text=key)
-            after = browser.run("document.querySelector('.sequence').getBoundingClientRect().width")
-            assert (after > before) is grows, key
-        assert not browser.complaints, browser.complaints

@@ -4,6 +4,7 @@
 import base64
 import contextlib
 import json
+import pathlib
 import re
 import shutil
 import socket
@@ -17,6 +18,8 @@ import wsproto
 import wsproto.events
 
 CHROMIUM = shutil.which("chromium")
+# As `make setup-test` has it from PyPI.
+AXE = next(pathlib.Path(__file__).parents[3].glob(".cache/axe-venv/lib/*/site-packages/axe_core_python/axe.min.js"), None)
 
 
 class Browser:
@@ -60,6 +63,8 @@ class Browser:
             self.ask(f"{domain}.enable")
         # A window has 500 pixels at least.
         self.ask("Emulation.setDeviceMetricsOverride", width=self.width, height=900, deviceScaleFactor=1, mobile=False)
+        # A phone's lie above the page.
+        self.ask("Emulation.setScrollbarsHidden", hidden=True)
 
     def _end(self):
         self._process.terminate()
@@ -124,7 +129,19 @@ class Browser:
 
     def run(self, script):
         """What a script of one expression gives."""
-        return self.ask("Runtime.evaluate", expression=script, returnByValue=True)["result"].get("value")
+        return self.ask("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)["result"].get("value")
+
+    def violations(self):
+        """What axe-core finds by all its rules: the rule, the remedy and the element. DevTools' scripts pass every policy."""
+        self.run(AXE.read_text() + "; 0")
+        return self.run("axe.run().then((all) => all.violations.flatMap((v) => v.nodes.map((n) => "
+                        "`${v.id}: ${v.help}: ${n.html.slice(0, 120)}: ${n.failureSummary}`)))")
+
+    def press(self, key, code=0):
+        """A key by its name, and by its number where it writes nothing."""
+        text = {} if code else {"text": key}
+        self.ask("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code, **text)
+        self.ask("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
 
     def document(self):
         return self.ask("DOM.getDocument")["root"]["nodeId"]
