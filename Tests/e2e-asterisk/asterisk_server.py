@@ -143,6 +143,8 @@ class Asterisk:
         self.users = []
         self.mounts = []
         self.process = None
+        # Where the engine's socket is, for programs of the host.
+        self.directory = self.host_at / "run"
         for part in ("etc", "modules", "lib", "agi", "spool", "run", "log", "bin", "sim"):
             (self.host_at / part).mkdir(parents=True)
         self._place_files()

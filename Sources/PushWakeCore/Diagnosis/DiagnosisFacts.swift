@@ -107,6 +107,8 @@ public struct DiagnosisFacts: Equatable, Sendable {
     public var wakes = 0
     /// Whether `wake_requests` has calls.
     public var wakesCalls = true
+    /// Asterisk's dialplan has to name what wakes phones.
+    public var waitsInDialplan = false
 
     /// Knows nothing but the name.
     public init(aor: String) { self.aor = aor }

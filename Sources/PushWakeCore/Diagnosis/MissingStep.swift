@@ -180,7 +180,7 @@ public enum MissingStep: Equatable, Sendable {
     private var administration: String {
         switch self {
         case .question:
-            "let the PBX take the call: --proxy says where it is, --account who calls; calls to this user have to go through pushwake_lookup() or PushWake()"
+            "let the PBX take the call: --proxy says where it is, --account who calls; calls to this user have to go through pushwake_lookup() in Kamailio, or to its endpoint in Asterisk"
         case .request:
             "see what the PBX did with the phone: pushwake trace has the call; in Kamailio the transaction must not end before the phone registers, and no route may drop the late branch"
         default: "see which setting holds the push back: pushwake trace names it"

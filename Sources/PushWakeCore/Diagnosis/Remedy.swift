@@ -40,6 +40,15 @@ public enum Remedy {
 
     // MARK: The engine
 
+    /// Bindings that cannot be read or stored for this reason.
+    public static func store(_ reason: String, isShared: Bool) -> String {
+        isShared
+            ? "repair the server of store, or the way to it: the log says since when it is away" : engine(reason)
+    }
+
+    /// Its file was taken away or replaced while an engine had it open.
+    public static let fileIsGone = "start the engine anew: phones are bound again by their next REGISTER"
+
     /// What an engine said before it ended.
     public static func engine(_ reason: String) -> String {
         if reason.contains("No space left") || reason.contains("is full") {
@@ -47,6 +56,10 @@ public enum Remedy {
         }
         return "pushwake check FILE names what an engine cannot use; the log of the PBX has its lines"
     }
+
+    /// Nobody has said why there is none.
+    public static let noEngine =
+        "start the PBX or `pushwake engine`, or give --socket; a PBX that runs has not loaded the module, or the module refuses its settings (pushwake check): see its log"
 
     /// It runs and does not answer.
     public static let hung =
@@ -78,9 +91,14 @@ public enum Remedy {
     static let noRing = "the app got the INVITE and did not ring: look at its log; the push has done its work"
     static let late =
         "the phone woke after the caller's time: raise wake_timeout, and see how long phones take (pushwake stats: wake_p90_ms)"
+    /// The caller's end after so many milliseconds: a person's, or a dialplan's.
+    static func gaveUp(after milliseconds: Int64) -> String {
+        "the call was given up after \(TraceText.duration(milliseconds)), before the phone came: if nobody hung up, let Dial() and queues ring for 20 s or more (timeout), as well as the server that calls"
+    }
+
     /// It has an address to which no way leads.
     static let address =
-        "the contact of the phone cannot be reached: behind NAT let the server answer to where the REGISTER came from (set_contact_alias(), rewrite_contact), and keep its connection open"
+        "the contact of the phone cannot be reached: behind NAT let the server answer to where the REGISTER came from (set_contact_alias(), rewrite_contact), behind a proxy keep its Path (use_path, support_path), and keep the connection open"
     /// It woke, and said nothing.
     static let mute =
         "the INVITE did not reach the phone, or its app did not answer: look at NAT and firewall, take TCP or TLS for INVITEs that are longer than a UDP packet, then look at the app's log"
@@ -244,7 +262,7 @@ public enum Remedy {
             "compare key, key id, team, topic and environment with the provider's console, and the clock with the time; the log has the provider's word"
         case .throttled: "wait; when it happens often, fewer pushes must go to this phone: device_pushes"
         case .unavailable: "look at the way to the provider: firewall, http_proxy, DNS; the log has the reason"
-        case .expired: "look at wake_timeout and the provider's answers: the push did not leave in time"
+        case .expired: "see whether the provider is reached, and look at wake_timeout: the push did not leave in time"
         case .overloaded: "look at pushwake stats: the engine has more pushes than it can send"
         }
     }

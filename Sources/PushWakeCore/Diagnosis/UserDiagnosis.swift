@@ -49,21 +49,19 @@ public struct UserDiagnosis: Equatable, Sendable {
         if let problem = facts.storeProblem {
             return add(
                 .store, .failing, "the bindings cannot be read: \(problem)",
-                facts.isStoreShared
-                    ? "repair the server of store, or the way to it: the log says since when it is away"
-                    : "repair the store: pushwake check looks at its directory")
+                Remedy.store(problem, isShared: facts.isStoreShared))
         }
         if let problem = facts.writeProblem {
             add(
                 .store, facts.phones.isEmpty ? .failing : .doubtful,
                 "no phone that registers now is bound: \(problem)",
-                "repair the store: this step says what is wrong with it")
+                Remedy.store(problem, isShared: facts.isStoreShared))
         }
         if facts.isFileGone {
             add(
                 .store, .failing,
                 "the file of the store was taken away or replaced: what is bound now is lost when the engine ends",
-                "start the engine anew: phones are bound again by their next REGISTER")
+                Remedy.fileIsGone)
         }
         if facts.phones.isEmpty { explainAbsence() } else { lookAtClock() }
         for (index, phone) in facts.phones.enumerated() { look(at: phone, "phone \(index + 1)") }
@@ -79,8 +77,11 @@ public struct UserDiagnosis: Equatable, Sendable {
             return "it was pushed and has not registered: \(Remedy.silence(silent.provider))"
         }
         if facts.wakes == 0, facts.lastRequest == nil {
-            return
-                "\(trial); if no call shows here, calls do not go through pushwake_lookup() in kamailio.cfg"
+            let way =
+                facts.waitsInDialplan
+                ? "PushWake() in extensions.conf, which wait = dialplan asks for: call it there, or set wait = leg"
+                : "pushwake_lookup() in kamailio.cfg, or to an endpoint of Asterisk whose AoR has the user's name"
+            return "\(trial); if no call shows here, calls do not go through \(way)"
         }
         return trial
     }
@@ -118,11 +119,11 @@ public struct UserDiagnosis: Equatable, Sendable {
             return facts.registers > 0
                 ? add(
                     .register, .failing, "no REGISTER of \(facts.aor) had a push token",
-                    "the phone sends no push token: look at what it sends (pushwake parse FILE with a captured REGISTER), and turn push on in the app"
+                    "open the app, so that it registers; if it has, it sends no push token: look at what it sends (pushwake parse FILE with a captured REGISTER), and turn push on in the app"
                 )
                 : add(
                     .register, .failing, "no REGISTER with a push token has come to the engine since it started",
-                    "let REGISTERs go through pushwake_save() in place of save() in kamailio.cfg, or load res_pushwake.so into Asterisk; if they do, the apps send no push token"
+                    "let REGISTERs go through pushwake_save() in place of save() in kamailio.cfg, or load res_pushwake.so into Asterisk; if they do, the PBX refuses them (its log says why: max_contacts, a password), or the apps send no push token"
                 )
         }
         add(

@@ -101,7 +101,7 @@ public struct CallList: Equatable, Sendable {
     }
 
     static let firstCall =
-        "A call shows here as soon as it goes through pushwake_lookup() in kamailio.cfg, or PushWake() in extensions.conf."
+        "A call shows here as soon as it goes through pushwake_lookup() in kamailio.cfg, or Asterisk dials a phone that can be woken."
 
     private func writeForm(_ html: inout HTMLText) {
         html.markup(

@@ -59,6 +59,7 @@ extension Queries {
         facts.refusal = registrations.refusals.reason(of: aor)
         (facts.registers, facts.wakes) = (context.statistics.registers, context.statistics.wakes)
         facts.wakesCalls = WakingMethods(context.settings).contains("INVITE")
+        facts.waitsInDialplan = context.settings.text(.wait) == "dialplan"
         // A store that nodes share is not looked through for names.
         if store.shared == nil, facts.phones.isEmpty { facts.others = (try? others(like: aor, now)) ?? [] }
         if let id = context.traces.find(aor, limit: 1).first, let trace = context.traces.trace(of: id) {

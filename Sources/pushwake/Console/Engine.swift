@@ -65,8 +65,7 @@ enum Engine {
                 break
             }
             // Some reasons come with their own remedy.
-            let remedy = text.contains(";") ? "" : "; start the PBX or `pushwake engine`, or give --socket"
-            Console.printError("no engine answers: \(text)\(remedy)")
+            Console.printError("no engine answers: \(text)\(text.contains(";") ? "" : "; \(Remedy.noEngine)")")
         case .timeout: Console.printError("the engine did not answer in time; \(Remedy.hung)")
         case .tooLarge: Console.printError("the request is longer than one message to the engine")
         case .refused(let text), .notFound(let text): Console.printError(text)

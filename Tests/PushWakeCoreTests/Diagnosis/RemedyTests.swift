@@ -76,14 +76,16 @@ private let pushed = CallNote.pushed(device: 0, .call)
         #expect(Remedy.answer(status).contains(word))
     }
 
-    private func result(_ notes: [CallNote], _ end: CallEnd, push: PushAnswer? = nil) -> CallTrace.Result {
+    private func result(
+        _ notes: [CallNote], _ end: CallEnd, push: PushAnswer? = nil, at time: Int64 = 9
+    ) -> CallTrace.Result {
         var trace = CallTrace(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
         trace.name(0, CallTrace.Name(provider: .apns, app: "com.a"))
         for note in notes {
             trace.append(note, now: 0)
             if case .pushed = note, let push { trace.append(push, device: 0, now: 0) }
         }
-        trace.append(.ended(end), now: 9)
+        trace.append(.ended(end), now: time)
         return trace.result
     }
 
@@ -114,10 +116,21 @@ private let pushed = CallNote.pushed(device: 0, .call)
         }
         #expect(result([ring, rang, .progressed(device: 0, leg: 1, status: 603)], .failed(603)) == .fine)
         #expect(result([ring, rang, .progressed(device: 0, leg: 1, status: 488)], .failed(488)) != .fine)
-        guard case .early = result([pushed], .cancelled, push: accepted) else {
+    }
+
+    /// The caller hangs up, or a dialplan does: of a phone that had no time to come nothing is said.
+    @Test(
+        arguments: [
+            ([pushed], 2000, "Dial()"), ([pushed], 30_000, "notifications"),
+            ([pushed, .late(device: 0)], 30_000, "Dial()"),
+            ([ring], 2000, "INVITE did not reach"),
+        ] as [([CallNote], Int64, String)])
+    func `of a call that was given up depends on when`(notes: [CallNote], end: Int64, word: String) {
+        guard case .early(let text) = result(notes, .cancelled, push: accepted, at: end) else {
             Issue.record("the caller hung up before the phone rang")
             return
         }
+        #expect(text.contains(word), "\(text)")
     }
 
     @Test func `of a push that failed is that of its reason`() {

@@ -5,7 +5,6 @@ import contextlib
 import datetime
 import ipaddress
 import json
-import re
 import socket
 import subprocess
 import threading
@@ -16,36 +15,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from peers.doctor import Diagnosis, says
 from peers.http_client import listen
 from peers.raw_provider import RawProvider, friendly
 from phones import Push, apns_token, fcm_token, mpush_ios, no_push, rfc8599_fcm
 from servers import CONFIG, PUSHWAKE, stopped, wait_until
-
-
-class Diagnosis:
-    """What one command says: the lines, and the one thing to do."""
-
-    def __init__(self, server, user, *options):
-        done = subprocess.run([PUSHWAKE, "doctor", user, "--socket", server.directory / "engine.sock", *options],
-                              capture_output=True, text=True, timeout=30, check=False)
-        self.code, self.text = done.returncode, done.stdout + done.stderr
-        self.advice = re.search(r"^Do: (.*)|\Z", self.text, re.M)[1] or self.text.strip()
-
-    def state(self, step):
-        """How its last line begins; None without one."""
-        found = re.findall(rf"^(\w+) +{step} ", self.text, re.M)
-        return found[-1] if found else None
-
-
-def says(server, user, word, *unsaid):
-    """Until it names this remedy: what an engine knows of a call's end comes a moment after it."""
-    wait_until(f"doctor {user} says {word}: {Diagnosis(server, user).text}",
-               lambda: word in Diagnosis(server, user).advice, 8, 0.2)
-    found = Diagnosis(server, user)
-    assert found.code == 1, found.text
-    for other in unsaid:
-        assert other not in found.advice, found.text
-    return found
 
 
 # What providers refuse

@@ -30,7 +30,8 @@ extension CallTrace {
         if fates.contains(where: { $0.fate.hasRung }) { return .fine }
         let furthest = fates.max { $0.fate.rank < $1.fate.rank }
         let text = furthest.map { remedy(for: $0.fate, $0.device) } ?? Remedy.noPhone
-        return end.how == .cancelled ? .early(text) : .failed(text)
+        guard end.how == .cancelled else { return .failed(text) }
+        return .early(furthest?.fate.isOfTime(end.at) == true ? Remedy.gaveUp(after: end.at) : text)
     }
 
     /// What a reader sees of it at one glance.
@@ -180,6 +181,18 @@ enum PhoneFate {
         default: false
         }
     }
+
+    /// A call that the caller ended after so many milliseconds says of its phone only that this was too soon.
+    func isOfTime(_ milliseconds: Int64) -> Bool {
+        switch self {
+        case .late: true
+        case .silent, .noAnswer: milliseconds < Self.ordinaryWake
+        default: false
+        }
+    }
+
+    /// Milliseconds within which most phones wake.
+    private static let ordinaryWake: Int64 = 10_000
 
     /// How far it came: of several phones, the one that came furthest says what to do.
     var rank: Int {
