@@ -95,7 +95,7 @@ public struct Overview: Equatable, Sendable {
 
     private func writeConcerns(_ html: inout HTMLText) {
         html.markup("<section><h2>Needs attention</h2>")
-        if concerns.isEmpty { html.markup("<p class=\"good\">Nothing.</p>") }
+        guard !concerns.isEmpty else { return html.markup("<p class=\"good\">Nothing.</p></section>") }
         html.markup("<ul class=\"marked\">")
         for concern in concerns {
             html.markup("<li class=\"failing\"><b>")
@@ -110,8 +110,7 @@ public struct Overview: Equatable, Sendable {
     private func writeServices(_ html: inout HTMLText) {
         html.markup("<section><h2>Push services</h2>")
         if services.isEmpty {
-            html.markup("<p class=\"empty\">None is set up: no phone can be woken. Set apns_key, fcm_key or another ")
-            html.markup("service in pushwake.conf; pushwake check says what is missing.</p>")
+            html.markup("<p class=\"empty\">None is set up.</p>")
         }
         html.markup("<ul class=\"marked\">")
         for service in services {

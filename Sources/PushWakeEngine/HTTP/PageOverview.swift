@@ -30,7 +30,8 @@ struct PageOverview {
                     ($0 + 500) / 1000
                 })
         }
-        overview.concerns = storeConcerns + services.compactMap(concern) + guardConcerns + clockConcerns
+        overview.concerns = storeConcerns + (services.isEmpty ? [Self.unset] : services.compactMap(concern))
+        overview.concerns += guardConcerns + clockConcerns
         overview.concerns += certificateConcerns + bindingConcerns(overview.bindings) + phoneConcerns
         if overview.loadLevel >= 3 {
             overview.concerns.append(
@@ -57,12 +58,22 @@ struct PageOverview {
 
     private var storeConcerns: [Overview.Concern] {
         guard !core.store.state.isUsable else { return [] }
+        if core.store.refusal == nil, core.store.file?.isInPlace == false {
+            return [
+                .init("the file of the store was taken away: bindings are lost when the engine ends", Remedy.fileIsGone)
+            ]
+        }
+        let reason = core.store.refusal.map { "\($0)" } ?? ""
         return [
             .init(
-                "bindings cannot be read or stored",
-                "repair the store: the log says what is wrong with it, and pushwake check looks at it")
+                reason.isEmpty ? "bindings cannot be read or stored" : "bindings cannot be read or stored: \(reason)",
+                Remedy.store(reason, isShared: core.store.shared != nil))
         ]
     }
+
+    private static let unset = Overview.Concern(
+        "no push service is set up: no phone can be woken",
+        "set apns_key, fcm_key or another service in pushwake.conf; pushwake check says what is missing")
 
     private func concern(
         _ provider: Provider, _ state: HealthReport.State, _ channels: [any ProviderChannel]
@@ -126,12 +137,15 @@ struct PageOverview {
     }
 
     private var phoneConcerns: [Overview.Concern] {
-        let count = core.outcomes.wakeRecords.silent
-        guard count > 0 else { return [] }
-        return [
-            .init(
-                count == 1 ? "1 phone no longer wakes" : "\(count) phones no longer wake",
-                "open one of them and see its last calls", link: "/phones?show=silent")
+        let (stopped, never) = core.outcomes.wakeRecords.silent
+        let kinds: [(count: Int, words: String, choice: PhoneFilter.Choice)] = [
+            (stopped, stopped == 1 ? "phone no longer wakes" : "phones no longer wake", .silent),
+            (never, never == 1 ? "phone never woke" : "phones never woke", .never),
         ]
+        return kinds.filter { $0.count > 0 }.map { count, words, choice in
+            .init(
+                "\(count) \(words)", "open one of them and see its last calls",
+                link: "/phones?show=\(choice.rawValue)")
+        }
     }
 }

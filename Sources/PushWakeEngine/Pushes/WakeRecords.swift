@@ -56,10 +56,14 @@ struct WakeRecords {
         return reasons.reason(of: Self.key(of: binding)) ?? ""
     }
 
-    /// Tokens that have woken their phones, and no longer do.
-    var silent: Int {
-        table.reduce(0) { sum, set in
-            sum + set.count { if case .stoppedWaking = $0.record.assessment { true } else { false } }
+    /// Tokens that have woken their phones and no longer do, and those that never have although push after push is accepted.
+    var silent: (stopped: Int, never: Int) {
+        table.joined().reduce(into: (0, 0)) { sum, entry in
+            switch entry.record.assessment {
+            case .stoppedWaking: sum.0 += 1
+            case .neverWoke: sum.1 += 1
+            default: break
+            }
         }
     }
 

@@ -74,6 +74,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
     /// Nothing can be sent any more.
     public private(set) var isClosed = false
     private var isDraining = false
+    /// It was opened before a request needed it, and is tried until it is reached: whether it is decides what callers wait for.
+    private var isKept = false
 
     /// Opens nothing yet.
     public init(
@@ -130,8 +132,9 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         seekConnection()
     }
 
-    /// Opens a connection before the first request needs it.
+    /// Opens a connection before the first request needs it, and after each failure until the server is reached.
     public func warmUp() {
+        isKept = true
         guard connections.isEmpty, !isClosed else { return }
         perform(machine.demand(waiting: 1, free: 0, now: loop.now))
     }
@@ -226,7 +229,8 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         case .wait(let time):
             connectTimer.set(noLaterThan: time) {
                 // Whoever came meanwhile may be the reason for this time.
-                if !self.withoutStream.isEmpty || self.waitingOutside > 0 { self.seekConnection(isFresh: true) }
+                if !self.withoutStream.isEmpty || self.waitingOutside > 0 { return self.seekConnection(isFresh: true) }
+                self.tryAgain()
             }
         case .connect:
             lookUp(configuration.proxy?.origin ?? origin)
@@ -286,7 +290,11 @@ public final class HTTPConnectionPool: HTTPConnectionOwner {
         }
         for exchange in hopeless { exchange.ended(.unreachable(reason)) }
         onFailure?(reason, action.retryAt)
-        if !withoutStream.isEmpty || waitingOutside > 0 { seekConnection() }
+        if !withoutStream.isEmpty || waitingOutside > 0 { seekConnection() } else { tryAgain() }
+    }
+
+    private func tryAgain() {
+        if isKept, !isDraining, !lastProblem.isEmpty { warmUp() }
     }
 
     func connectionEstablished(_ connection: HTTPConnection) {

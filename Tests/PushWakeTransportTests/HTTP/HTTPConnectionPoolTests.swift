@@ -17,6 +17,21 @@ import Testing
         #expect(response["x-path"] == "/one")
     }
 
+    @Test func `that was opened before a request is tried until it is reached`() throws {
+        let bench = try Workbench()
+        let server = try bench.serve()
+        let pools = try (kept: bench.makePool(), other: bench.makePool())
+        server.close()
+        bench.loop.turn(waitingUpTo: 0)
+        pools.kept.warmUp()
+        _ = bench.send(pools.other, within: 50)
+        bench.run { !pools.kept.lastProblem.isEmpty && !pools.other.lastProblem.isEmpty }
+        try bench.serve(port: server.address.port)
+        bench.run { pools.kept.lastProblem.isEmpty }
+        #expect(pools.kept.lastProblem.isEmpty && pools.kept.openConnections == 1)
+        #expect(!pools.other.lastProblem.isEmpty, "nobody needs it")
+    }
+
     @Test func `carries 10,000 requests over 100 streams of one connection`() throws {
         let bench = try Workbench()
         try bench.serve(maxStreams: 100)

@@ -95,6 +95,12 @@ public struct FCMCredential: ~Copyable {
         }
     }
 
+    /// When there may be a first token after a fetch that failed; nil while one is in use.
+    public var retryAt: Int64? {
+        guard token == nil, case .backedOff(let until, _) = fetch else { return nil }
+        return until
+    }
+
     /// True when the caller is to fetch now, although the token in use is still good.
     public mutating func refreshIsDue(now: Int64) -> Bool {
         guard let deadline, now >= deadline else { return false }

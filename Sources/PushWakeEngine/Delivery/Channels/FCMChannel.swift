@@ -106,7 +106,11 @@ final class FCMChannel: ProviderChannel {
 
     func warmUp() {
         pool.warmUp()
-        if case .fetch = credential.authorization(now: loop.now) { fetchToken() }
+        fetchFirst()
+    }
+
+    private func fetchFirst() {
+        if !isRetired, case .fetch = credential.authorization(now: loop.now) { fetchToken() }
     }
 
     func retire() {
@@ -151,6 +155,8 @@ final class FCMChannel: ProviderChannel {
         loggedReason = reason
         scheduleRefresh()
         pool.queue.resume()
+        // Whether there is a token decides what callers wait for.
+        if !isFinal, let until = credential.retryAt { loop.schedule(at: until) { [weak self] in self?.fetchFirst() } }
     }
 
     /// Seconds by which the wall clock is ahead of the loop's: another number when it was set.
