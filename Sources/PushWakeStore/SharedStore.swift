@@ -61,9 +61,11 @@ public protocol SharedStore: AnyObject {
     /// Who registered the token of a binding last; nil when that is its own user, or nobody knows.
     func user(ofTokenOf binding: Binding, then: @escaping (_ other: String?) -> Void)
 
-    /// Some users with bindings and where to go on; nil when these were the last. Begin with "". A user may come twice.
+    /// Some users with bindings whose names begin so, and where to go on; nil when these were the last. A `cursor` that none
+    /// of its answers had is the beginning. A user may come twice.
     func users(
-        after cursor: String, limit: Int, then: @escaping (Result<(aors: [String], next: String?), StoreError>) -> Void)
+        after cursor: String, beginning: String, limit: Int,
+        then: @escaping (Result<(aors: [String], next: String?), StoreError>) -> Void)
 
     /// The nodes that share it, those that were there within the last seconds.
     func nodes(then: @escaping (Result<[SharedNode], StoreError>) -> Void)
@@ -124,7 +126,7 @@ extension SharedStore {
         _ work: @escaping (_ aor: String, any BindingStore) throws(StoreError) -> Void,
         _ then: @escaping (StoreError?) -> Void
     ) {
-        users(after: cursor, limit: 200) { [weak self] result in
+        users(after: cursor, beginning: "", limit: 200) { [weak self] result in
             switch result {
             case .failure(let error): then(error)
             case .success((let aors, let next)):

@@ -59,12 +59,19 @@ extension EngineClient {
         }
     }
 
-    /// What one answer has room for of users that come after one (`NAME 0`), or from the beginning on (empty); for who
-    /// must not wait longer than `engine_timeout`.
-    public func firstPage(
-        _ query: EngineQuery, argument: String, after cursor: String
-    ) throws(ClientError) -> [[EngineField]] {
-        try page(query, argument: argument, after: cursor, isPrompt: true).rows
+    /// Users with bindings whose names begin so, as many as are found within so many milliseconds, in order. The beginning has
+    /// no `*` and no `?`.
+    public func users(beginning: String, milliseconds: Int64) -> [String] {
+        let end = SystemClock.monotonicMilliseconds() &+ milliseconds
+        var names: Set<String> = []
+        // A file of bindings has users in order, and goes on behind this one.
+        var cursor = beginning.isEmpty ? "" : "\(beginning) 0"
+        while let page = try? page(.find, argument: "user=\(beginning)*\n", after: cursor, isPrompt: true) {
+            for row in page.rows { if let name = row.first(where: { $0.name == "aor" })?.text { names.insert(name) } }
+            guard let next = page.cursor, SystemClock.monotonicMilliseconds() < end else { break }
+            cursor = next
+        }
+        return names.sorted()
     }
 
     private func page(

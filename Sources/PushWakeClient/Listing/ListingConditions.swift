@@ -109,6 +109,9 @@ public struct ListingConditions: Equatable, Sendable {
                 + "(s, m, h, d, w)")
     }
 
+    /// What the names of all begin with who may be meant; empty where they may begin with anything.
+    public var beginning: String { pattern.map { String($0.prefix { $0 != "*" && $0 != "?" }) } ?? "" }
+
     /// Whether bindings of this user may be meant.
     public func admits(user: String) -> Bool {
         guard part.isEmpty || user.lowercased().contains(part) else { return false }

@@ -75,7 +75,7 @@ extension Registrations {
         guard conditions.listing.aor.isEmpty else {
             return sharedRestore([conditions.listing.aor], next: nil, question, conditions)
         }
-        store.shared?.users(after: cursor, limit: Self.sharedUsersPerPage) { [weak self] result in
+        store.shared?.users(after: cursor, beginning: "", limit: Self.sharedUsersPerPage) { [weak self] result in
             guard let self, question.isAwaited else { return }
             switch result {
             case .success((let aors, let next)): sharedRestore(aors, next: next, question, conditions)

@@ -280,7 +280,8 @@ final class Queries {
         guard conditions.aor.isEmpty else {
             return sharedRows(of: [conditions.aor], page, next: nil, question, conditions, form)
         }
-        store.shared?.users(after: page.user, limit: Self.usersPerLook) { [weak self] result in
+        store.shared?.users(after: page.user, beginning: conditions.beginning, limit: Self.usersPerLook) {
+            [weak self] result in
             guard let self, question.isAwaited else { return }
             switch result {
             case .success((let aors, let next)):

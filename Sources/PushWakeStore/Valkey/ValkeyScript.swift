@@ -121,7 +121,7 @@ struct ValkeyKeys {
     func quietChannel(_ node: String) -> [UInt8] { prefix + Array(":try:\(node)".utf8) }
 
     /// Pattern of all presences.
-    var presences: [UInt8] { prefix.flatMap { [UInt8(ascii: "\\"), $0] } + Array(":here:*".utf8) }
+    var presences: [UInt8] { Self.literally(prefix) + Array(":here:*".utf8) }
 
     /// The node that says it is there.
     func node(ofPresence key: [UInt8]) -> String? {
@@ -129,8 +129,12 @@ struct ValkeyKeys {
         return key.starts(with: start) ? String(decoding: key[start.count...], as: UTF8.self) : nil
     }
 
-    /// Pattern of all images.
-    var images: [UInt8] { prefix.flatMap { [UInt8(ascii: "\\"), $0] } + Array(":{:*}".utf8) }
+    /// Pattern of the images of all users whose names begin so.
+    func images(beginning: String) -> [UInt8] {
+        Self.literally(prefix) + Array(":{:".utf8) + Self.literally(Array(beginning.utf8)) + Array("*}".utf8)
+    }
+
+    private static func literally(_ text: [UInt8]) -> [UInt8] { text.flatMap { [UInt8(ascii: "\\"), $0] } }
 
     /// The AoR of an image's key; nil for other keys.
     func aor(ofImage key: [UInt8]) -> String? {

@@ -5,13 +5,18 @@ public import PushWakeCore
 /// All users, some at a time.
 extension ValkeyStore {
     public func users(
-        after cursor: String, limit: Int, then: @escaping (Result<(aors: [String], next: String?), StoreError>) -> Void
+        after cursor: String, beginning: String, limit: Int,
+        then: @escaping (Result<(aors: [String], next: String?), StoreError>) -> Void
     ) {
-        scan(keys.images, at: ServerPlace(cursor), count: max(limit, 1)) { [weak self] result in
+        // The server looks at so many keys, and few of them begin so.
+        let count = beginning.isEmpty ? max(limit, 1) : Self.keysPerSearch
+        scan(keys.images(beginning: beginning), at: ServerPlace(cursor), count: count) { [weak self] result in
             guard let self else { return }
             then(result.map { found, next in (found.compactMap { self.keys.aor(ofImage: $0) }, next?.text) })
         }
     }
+
+    private static let keysPerSearch = 1000
 
     /// Some keys of one server, and where to go on: there, or at the next.
     func scan(
@@ -53,11 +58,11 @@ struct ServerPlace: Equatable {
         self.server = server
     }
 
-    /// Reads what `text` gave; empty for the beginning.
+    /// Reads what `text` gave; any other is the beginning.
     init(_ text: String) {
-        guard !text.isEmpty else { return }
         let words = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
-        cursor = words.first.map(String.init) ?? "0"
+        guard let first = words.first, UInt64(first) != nil else { return }
+        cursor = String(first)
         server = words.count > 1 ? String(words[1]) : ""
     }
 

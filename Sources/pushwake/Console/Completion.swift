@@ -21,13 +21,10 @@ enum Completion {
     private static func known(beginning prefix: String, _ words: [String]) -> [String] {
         guard let settings = asking(words), prefix.isEmpty || isPlain(prefix) else { return [] }
         let client = EngineClient(settings: settings)
-        var found: [String] = []
-        if !prefix.isEmpty, (try? client.bindings(of: prefix, isPrompt: true) { _ in }) ?? 0 > 0 { found = [prefix] }
-        let page = try? client.firstPage(
-            .find, argument: "user=\(prefix)*\n", after: prefix.isEmpty ? "" : "\(prefix) 0")
-        for case let name? in (page ?? []).map({ row in row.first { $0.name == "aor" }?.text })
-        where isPlain(name) && found.last != name {
-            found.append(name)
+        var found = client.users(beginning: prefix, milliseconds: patience).filter(isPlain)
+        if !prefix.isEmpty, found.first != prefix, (try? client.bindings(of: prefix, isPrompt: true) { _ in }) ?? 0 > 0
+        {
+            found.insert(prefix, at: 0)
         }
         return found
     }

@@ -105,9 +105,10 @@ final class LateStore: SharedStore {
     }
 
     func users(
-        after cursor: String, limit: Int, then: @escaping (Result<(aors: [String], next: String?), StoreError>) -> Void
+        after cursor: String, beginning: String, limit: Int,
+        then: @escaping (Result<(aors: [String], next: String?), StoreError>) -> Void
     ) {
-        then(.success((bindings.aors(after: "", limit: .max, now: 0), nil)))
+        then(.success((bindings.aors(after: "", limit: .max, now: 0).filter { $0.hasPrefix(beginning) }, nil)))
     }
 }
 

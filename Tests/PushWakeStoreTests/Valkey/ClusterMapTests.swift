@@ -88,4 +88,8 @@ import Testing
     func `keeps its place in a walk as one cursor`(text: String) {
         #expect(ServerPlace(text).text == (text.isEmpty ? "0" : text))
     }
+
+    @Test(arguments: ["alice", "-1", " 17"]) func `begins anew at a place of somebody else's`(text: String) {
+        #expect(ServerPlace(text) == ServerPlace())
+    }
 }
