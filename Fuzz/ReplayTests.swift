@@ -7,7 +7,8 @@ import Testing
     @Test(
         arguments: [
             ("agi", fuzzAGI), ("answer", fuzzAnswer), ("http1", fuzzHTTP1), ("http2", fuzzHTTP2),
-            ("image", fuzzImage), ("key", fuzzKey), ("legs", fuzzLegs), ("listener", fuzzListener), ("message", fuzzMessage),
+            ("image", fuzzImage), ("key", fuzzKey), ("legs", fuzzLegs), ("listener", fuzzListener),
+            ("message", fuzzMessage),
             ("register", fuzzRegister), ("request", fuzzRequest), ("row", fuzzRow), ("settings", fuzzSettings),
             ("template", fuzzTemplate), ("upstream", fuzzUpstream),
         ] as [(String, @Sendable (UnsafePointer<UInt8>?, Int) -> CInt)])

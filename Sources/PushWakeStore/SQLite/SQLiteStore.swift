@@ -246,7 +246,8 @@ public final class SQLiteStore: BindingStore {
         return try database.read { () throws(StoreError) in
             try bindings.map { (binding) throws(StoreError) in
                 try users.find(
-                    token: TextPacking.plain.pack(binding.token), besides: binding.aor, limit: BindingLimits.usersPerToken)
+                    token: TextPacking.plain.pack(binding.token), besides: binding.aor,
+                    limit: BindingLimits.usersPerToken)
             }
         }
     }

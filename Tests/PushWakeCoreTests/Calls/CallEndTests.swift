@@ -32,7 +32,8 @@ import Testing
 
     /// Its CANCEL goes where it no longer is. One whose connection ends is rung anew.
     @Test(arguments: [
-        (CallContact.udp("a2", flow: "2"), "push 0 cancel"), (.udp("a1", flow: "1"), ""), (.udp("a1", flow: "2"), "push 0 cancel"),
+        (CallContact.udp("a2", flow: "2"), "push 0 cancel"), (.udp("a1", flow: "1"), ""),
+        (.udp("a1", flow: "2"), "push 0 cancel"),
         (.tcp("a2", flow: "2"), ""),
     ])
     func `is pushed to a phone that rings and has moved since, over UDP`(place: CallContact, notice: String) {

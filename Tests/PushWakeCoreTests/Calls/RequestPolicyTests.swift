@@ -164,7 +164,8 @@ private let rows: [PolicyRow] = [
     .init(method: "CANCEL", headers: ["Reason: Q.850;cause=26"], decision: .ends(.completedElsewhere)),
     .init(method: "CANCEL", headers: ["Reason: q.850 ; cause=26;text=\"x\""], decision: .ends(.completedElsewhere)),
     .init(method: "CANCEL", headers: ["Reason: Q.850;cause=26", "Reason: SIP;cause=487"], decision: .ends(.cancelled)),
-    .init(method: "CANCEL", headers: ["Reason: Q.850;cause=26", "Reason: SIP;cause=603"], decision: .ends(.failed(603))),
+    .init(
+        method: "CANCEL", headers: ["Reason: Q.850;cause=26", "Reason: SIP;cause=603"], decision: .ends(.failed(603))),
     .init(method: "CANCEL", headers: ["Reason: SIP;cause=487"], decision: .ends(.cancelled)),
     .init(method: "CANCEL", headers: ["Reason: Q.850;cause=200"], decision: .ends(.cancelled)),
 ]

@@ -227,7 +227,10 @@ private func read(_ method: String, _ headers: [(String, String)] = [], uri: Str
     @Test(
         arguments: [
             ("--x\nContent-Type: application/sdp\n\nm=video 9 UDP/TLS/RTP/SAVPF 96\n--x--", true),
-            ("--x\r\nc: a/b\r\n\r\n--x\r\nContent-Type: application/sdp\r\n\r\nm=video 9 RTP/AVP 96\r\n--x--\r\n", true),
+            (
+                "--x\r\nc: a/b\r\n\r\n--x\r\nContent-Type: application/sdp\r\n\r\nm=video 9 RTP/AVP 96\r\n--x--\r\n",
+                true
+            ),
             ("--x\nContent-Type: application/sdp\n\nm=audio 9 RTP/AVP 0\n--x\n\nm=video 9 RTP/AVP 96\n--x--", false),
             ("--x\nContent-Type: text/plain\n\nm=video 9 RTP/AVP 96\n--x--", false), ("m=video 9 RTP/AVP 96", false),
             (

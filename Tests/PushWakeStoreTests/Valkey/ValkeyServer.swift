@@ -233,7 +233,9 @@ final class BlockingValkeyStore: BindingStore {
         return other ?? nil
     }
 
-    func users(withTokensOf bindings: [Binding]) throws(StoreError) -> [[String]] { bindings.map { users[$0.token] ?? [] } }
+    func users(withTokensOf bindings: [Binding]) throws(StoreError) -> [[String]] {
+        bindings.map { users[$0.token] ?? [] }
+    }
 
     func remove(_ selector: BindingSelector, of aor: String, reason: String, now: Int64) throws(StoreError) -> [Binding]
     {

@@ -39,7 +39,8 @@ extension CallMachine {
             return false
         }
         switch how == .cancelled ? policy.cancelRule : .unanswered {
-        case .unanswered: return (device.wasPushed || device.hasMoved) && !device.hearsOverSIP(at: endedAt ?? now, policy)
+        case .unanswered:
+            return (device.wasPushed || device.hasMoved) && !device.hearsOverSIP(at: endedAt ?? now, policy)
         case .pushed: return device.wasPushed
         // What becomes of a push that is out still decides first.
         case .always: if case .dropped(let attempt) = device.push { return attempt == .again } else { return true }

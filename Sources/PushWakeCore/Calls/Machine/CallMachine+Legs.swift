@@ -116,7 +116,8 @@ extension CallMachine {
         dropPush(index, &verbs)
         guard !devices[index].isTooLate(leg, status, now) else { return }
         if lastDecline != .forwarded {
-            lastDecline = decline(index, hasRung: leg.heard == .alerting, status, isFromPhone: isFromPhone) ?? lastDecline
+            lastDecline =
+                decline(index, hasRung: leg.heard == .alerting, status, isFromPhone: isFromPhone) ?? lastDecline
         }
         if status >= 600 { close(as: .failed(status)) }
     }

@@ -74,7 +74,9 @@ extension CallMachine {
         for state in resumed.dropFirst(devices.count) where state.wasPushed { devices.append(.pushedUnknown) }
         for registration in registrations { _ = join(registration, now, &verbs) }
         for index in devices.indices where index < resumed.count && devices[index].legs == nil {
-            guard devices[index].isOpen, devices[index].facts.canBePushed, !devices[index].facts.isAwake, !resumed[index].wasPushed else {
+            guard devices[index].isOpen, devices[index].facts.canBePushed, !devices[index].facts.isAwake,
+                !resumed[index].wasPushed
+            else {
                 continue
             }
             push(index, now, &verbs)

@@ -4,7 +4,8 @@ import Foundation
 
 /// Takes a payload as JSON, and says what the sample reads in it.
 let bytes = FileHandle.standardInput.readDataToEndOfFile()
-guard let payload = try JSONSerialization.jsonObject(with: bytes) as? [String: Any], let call = PushedCall(payload) else {
+guard let payload = try JSONSerialization.jsonObject(with: bytes) as? [String: Any], let call = PushedCall(payload)
+else {
     print("no call")
     exit(1)
 }
