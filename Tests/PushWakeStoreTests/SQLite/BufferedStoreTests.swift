@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `has nothing of what is registered together when one of it fails, and all that was there before`() throws {
+    @Test func `has nothing of what is registered together when one of it fails, and all that was there`() throws {
         try withStore { (store, path, table) throws in
             _ = try store.register([first], now: start)
             try store.flush()
