@@ -101,10 +101,8 @@ typedef struct pushwake_setting {
 } pushwake_setting;
 #define PUSHWAKE_SETTING_INIT { sizeof(pushwake_setting), NULL, 0, NULL, NULL, NULL }
 
-/* Number of rows: all settings, then the names that were settings once, for hosts that declare their parameters. */
-size_t pushwake_setting_count(void);
-
-/* Copies row `index` into *out; PUSHWAKE_ERR_NOT_FOUND past the end. */
+/* Copies row `index` into *out: first all settings, then the names that were settings once, for hosts that declare their
+ * parameters. PUSHWAKE_ERR_NOT_FOUND past the end. */
 int pushwake_setting_at(pushwake_setting *out, size_t index);
 
 /* A set of values: all defaults at first. */
@@ -266,11 +264,8 @@ typedef struct pushwake_verb {
 /* The verb after this one in a list: the library's may be longer than the header's. */
 #define PUSHWAKE_NEXT_VERB(verb) ((const pushwake_verb *)((const char *)(verb) + (verb)->size))
 
-/* 1: a parameter of this name in a Contact URI is about push, in any dialect. Remove it
- * before others see the contact (RFC 8599, 4.1). Does not ask the engine. */
-int pushwake_is_push_parameter(pushwake_str name);
-
-/* Writes a contact URI without such parameters, and a NUL; returns its length. If it
+/* Writes a contact URI without parameters that are about push, in any dialect, and a NUL; returns its length. Remove them
+ * before others see the contact (RFC 8599, 4.1). If it
  * does not fit, writes only the NUL and returns 0. Does not ask the engine. */
 size_t pushwake_contact_strip(char *out, size_t size, pushwake_str uri);
 
@@ -314,31 +309,23 @@ typedef struct pushwake_register_result {
     int outcome;        /* enum pushwake_register_outcome */
     int bindings;       /* bindings stored now */
     int reply_code;     /* 0: the registrar's own reply; else 555 or 423 */
-    uint32_t min_expires; /* for 423 */
     pushwake_str reply_reason;
-    /* Whole Feature-Caps header lines for the 200, each ended by CRLF. */
-    pushwake_str feature_caps;
-    /* One line per problem: "parameter: what is wrong, what to do". */
-    pushwake_str problems;
-    /* Contact URIs, one per line, that this device registered earlier and no longer
-     * uses: the registrar should remove them. */
-    pushwake_str stale_contacts;
     /* What to do for the requests that this host holds: execute them in order after the
      * REGISTER is answered. PUSHWAKE_NEXT_VERB leads from one to the next. */
     const pushwake_verb *verbs;
     size_t verb_count;
-    /* `problems` and `stale_contacts` again, one by one. */
-    const pushwake_str *problem_list;
+    /* Each is "parameter: what is wrong, what to do". */
+    const pushwake_str *problems;
     size_t problem_count;
-    const pushwake_str *stale_list;
-    size_t stale_count;
+    /* Contact URIs that this device registered earlier and no longer uses: the registrar should remove them. */
+    const pushwake_str *left_contacts;
+    size_t left_contact_count;
     /* For the reply: Feature-Caps for the 200, Min-Expires for the 423. */
     const pushwake_header *reply_headers;
     size_t reply_header_count;
 } pushwake_register_result;
 #define PUSHWAKE_REGISTER_RESULT_INIT                                                      \
-    { sizeof(pushwake_register_result), 0, 0, 0, 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, \
-      { NULL, 0 }, NULL, 0, NULL, 0, NULL, 0, NULL, 0 }
+    { sizeof(pushwake_register_result), 0, 0, 0, { NULL, 0 }, NULL, 0, NULL, 0, NULL, 0, NULL, 0 }
 
 /* Call it before the registrar saves. Reads the REGISTER without asking the engine
  * and says whether it must be answered 555 or 423, which only happens with the
@@ -346,7 +333,7 @@ typedef struct pushwake_register_result {
 int pushwake_register_check(pushwake_register_result *out, pushwake_client *client,
                             const pushwake_register_request *request);
 
-/* For a registrar that limits contacts; call it before the registrar saves. `stale_list`
+/* For a registrar that limits contacts; call it before the registrar saves. `left_contacts`
  * has the contacts that this device no longer uses once the REGISTER is accepted, so that
  * the registrar can remove them first. Asks the engine, stores nothing. */
 int pushwake_register_leaves(pushwake_register_result *out, pushwake_client *client,
@@ -455,10 +442,6 @@ enum pushwake_event {
     PUSHWAKE_EVENT_VOICEMAIL   = 8, /* a notice about the mailbox */
     PUSHWAKE_EVENT_REFER       = 9
 };
-
-/* The event with this name ("call", "chat", ... or its number), or
- * PUSHWAKE_ERR_NOT_FOUND. */
-int pushwake_event_from_name(pushwake_str name);
 
 /* Static lower-case name of an event: "call", "chat", ...; "unknown" for any other number. */
 const char *pushwake_event_name(int event);
@@ -657,46 +640,6 @@ typedef struct pushwake_resume_request {
 /* Passes a request to a new engine, which pushes to the phones whose push the old
  * one had not finished. Its verbs come through the supervisor. */
 int pushwake_resume(pushwake_client *client, const pushwake_resume_request *request);
-
-/* For a host without handles: its held request has ended, and pushes that were not sent
- * yet are dropped. */
-int pushwake_call_ended(pushwake_client *client, pushwake_str aor, pushwake_str call_id, int how);
-
-/* For hosts that hold each call in its own thread: wakes as pushwake_wake() does,
- * then reports each phone that registers. It has its own connection. Freeing it ends
- * the wait and counts as PUSHWAKE_CALL_CANCELLED, unless pushwake_call_ended() said
- * otherwise. *out is NULL where the headers say that the request wakes nobody. */
-typedef struct pushwake_wait pushwake_wait;
-int pushwake_wait_new(pushwake_wait **out, pushwake_wake_result *result, pushwake_client *client,
-                      pushwake_wake_request *request);
-void pushwake_wait_free(pushwake_wait *wait);
-
-/* The descriptor to poll for reading. */
-int pushwake_wait_fd(pushwake_wait *wait);
-
-enum pushwake_wait_kind {
-    PUSHWAKE_WAIT_NOTHING    = 0, /* not yet: poll again */
-    PUSHWAKE_WAIT_REGISTERED = 1, /* a phone of this AoR has registered: contact */
-    PUSHWAKE_WAIT_TIMED_OUT  = 2, /* ring_seconds passed; the wait is over */
-    PUSHWAKE_WAIT_FAILED     = 3, /* no push was accepted and none is under way; the wait is over */
-    PUSHWAKE_WAIT_LOST       = 4  /* the engine has ended; the wait is over */
-};
-
-typedef struct pushwake_wait_event {
-    size_t size;
-    int kind; /* enum pushwake_wait_kind */
-    int elapsed_ms; /* since pushwake_wait_new() */
-    pushwake_str contact; /* Contact URI as registered; may be empty */
-    pushwake_str reason;
-} pushwake_wait_event;
-#define PUSHWAKE_WAIT_EVENT_INIT { sizeof(pushwake_wait_event), 0, 0, { NULL, 0 }, { NULL, 0 } }
-
-/* Takes the next event without waiting. */
-int pushwake_wait_next(pushwake_wait_event *out, pushwake_wait *wait);
-
-/* For a registrar that does not call pushwake_register(): reports that an AoR has
- * registered, so that requests that wait for it go on. */
-int pushwake_registered(pushwake_client *client, pushwake_str aor, pushwake_str contact);
 
 typedef struct pushwake_send_request {
     size_t size;
@@ -958,9 +901,6 @@ int pushwake_legs_takes_back(int status);
 /* Milliseconds after which pushwake_legs_process() must run; -1: no limit. */
 int pushwake_legs_timeout_ms(pushwake_legs *legs);
 int pushwake_legs_process(pushwake_legs *legs);
-
-/* Requests that wait or are out at a phone. */
-int pushwake_legs_count(pushwake_legs *legs);
 
 /* ---- Engine: the process that owns bindings, queue and provider connections --- */
 

@@ -11,9 +11,9 @@ public func pushwake_admits(
     _ note: UnsafeMutablePointer<pushwake_str>!, _ client: OpaquePointer!,
     _ admission: UnsafeMutablePointer<pushwake_admission>!, _ load: UnsafePointer<pushwake_host_load>!
 ) -> CInt {
-    guard let note, let admission, let load, load.pointee.size >= MemoryLayout<pushwake_host_load>.size,
-        let handle = asking(client)
-    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard let note, let admission, let load, isWhole(load), let handle = asking(client) else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
     note.pointee = pushwake_str()
     var state = CallAdmission(admission.pointee)
     let (decision, change) = state.admit(

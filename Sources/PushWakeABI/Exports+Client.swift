@@ -5,7 +5,7 @@ internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeEngine
 
-// What a SIP worker asks the engine, and the wait of a host that holds a call in a thread.
+// What a SIP worker asks the engine.
 
 @_cdecl("pushwake_client_new") @implementation
 public func pushwake_client_new(_ out: UnsafeMutablePointer<OpaquePointer?>!, _ settings: OpaquePointer!) -> CInt {
@@ -61,80 +61,6 @@ public func pushwake_client_warning(
     mine.errorArena.clear()
     line.pointee = mine.errorArena.keep(warning)
     return 1
-}
-
-@_cdecl("pushwake_wait_new") @implementation
-public func pushwake_wait_new(
-    _ out: UnsafeMutablePointer<OpaquePointer?>!, _ result: UnsafeMutablePointer<pushwake_wake_result>!,
-    _ client: OpaquePointer!, _ request: UnsafeMutablePointer<pushwake_wake_request>!
-) -> CInt {
-    guard let out, let result, let request, let wanted = WakeRequestView(request, result),
-        let handle = asking(client)
-    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
-    out.pointee = nil
-    wanted.clearResult(result)
-    let wait = WaitHandle(client: EngineClient(settings: handle.settings), startedAt: Moment.now())
-    wait.client.learn(from: handle.client)
-    defer { handle.client.learn(from: wait.client) }
-    do throws(ClientError) {
-        guard wanted.put(.wait, into: wait.client, host: 0, handle.requests) else { return 0 }
-        let reply = try wait.client.call()
-        try wanted.read(reply, into: result, wait.arena)
-        out.pointee = give(wait)
-        return 0
-    } catch {
-        return handle.status(of: error)
-    }
-}
-
-@_cdecl("pushwake_wait_free") @implementation
-public func pushwake_wait_free(_ wait: OpaquePointer!) { _ = take(wait, as: WaitHandle.self) }
-
-@_cdecl("pushwake_wait_fd") @implementation
-public func pushwake_wait_fd(_ wait: OpaquePointer!) -> CInt {
-    borrow(wait, as: WaitHandle.self)?.client.descriptor ?? -1
-}
-
-@_cdecl("pushwake_wait_next") @implementation
-public func pushwake_wait_next(_ out: UnsafeMutablePointer<pushwake_wait_event>!, _ wait: OpaquePointer!) -> CInt {
-    guard let out, out.pointee.size >= MemoryLayout<pushwake_wait_event>.size,
-        let handle = borrow(wait, as: WaitHandle.self)
-    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
-    handle.arena.clear()
-    out.pointee.elapsed_ms = CInt(clamping: Moment.now() &- handle.startedAt)
-    out.pointee.contact = pushwake_str()
-    out.pointee.reason = pushwake_str()
-    do throws(ClientError) {
-        guard let event = try handle.client.nextEvent() else {
-            out.pointee.kind = CInt(PUSHWAKE_WAIT_NOTHING.rawValue)
-            return 0
-        }
-        out.pointee.kind = CInt(clamping: EngineClient.number(.kind, in: event))
-        out.pointee.contact = handle.arena.keep(EngineClient.text(.contactURI, in: event))
-        out.pointee.reason = handle.arena.keep(EngineClient.text(.reason, in: event))
-    } catch {
-        out.pointee.kind = CInt(PUSHWAKE_WAIT_LOST.rawValue)
-    }
-    return 0
-}
-
-@_cdecl("pushwake_call_ended") @implementation
-public func pushwake_call_ended(
-    _ client: OpaquePointer!, _ aor: pushwake_str, _ call_id: pushwake_str, _ how: CInt
-) -> CInt {
-    ask(client, .callEnded) { engine in
-        engine.put(.aor, aor.bytes.span)
-        engine.put(.callID, call_id.bytes.span)
-        engine.put(.how, Int64(how))
-    }
-}
-
-@_cdecl("pushwake_registered") @implementation
-public func pushwake_registered(_ client: OpaquePointer!, _ aor: pushwake_str, _ contact: pushwake_str) -> CInt {
-    ask(client, .registered) { engine in
-        engine.put(.aor, aor.bytes.span)
-        engine.put(.contactURI, contact.bytes.span)
-    }
 }
 
 /// One request whose reply only says that it was done.

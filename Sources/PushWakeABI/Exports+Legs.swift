@@ -41,8 +41,7 @@ public func pushwake_legs_new(
     _ out: UnsafeMutablePointer<OpaquePointer?>!, _ settings: OpaquePointer!,
     _ config: UnsafePointer<pushwake_legs_config>!
 ) -> CInt {
-    guard let out, let config, let handle = borrow(settings, as: SettingsHandle.self),
-        config.pointee.size >= MemoryLayout<pushwake_legs_config>.size,
+    guard let out, let config, isWhole(config), let handle = borrow(settings, as: SettingsHandle.self),
         let legs = LegsHandle(handle.settings, config.pointee)
     else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     out.pointee = give(legs)
@@ -72,9 +71,7 @@ public func pushwake_legs_receive(_ legs: OpaquePointer!, _ message: pushwake_st
 public func pushwake_legs_described(
     _ legs: OpaquePointer!, _ handle: UInt64, _ user: UnsafePointer<pushwake_wake_request>!, _ may_wake: CInt
 ) -> CInt {
-    guard let user, user.pointee.size >= MemoryLayout<pushwake_wake_request>.size else {
-        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
-    }
+    guard let user, isWhole(user) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     let known = WakeRequestView.user(user.pointee)
     return tell(legs) { legs, now in
         may_wake == 0 ? legs.uninvolved(handle, as: known, now: now) : legs.described(handle, as: known, now: now)
@@ -127,11 +124,6 @@ public func pushwake_legs_process(_ legs: OpaquePointer!) -> CInt {
     guard let legs = borrow(legs, as: LegsHandle.self) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     legs.service.process()
     return 0
-}
-
-@_cdecl("pushwake_legs_count") @implementation
-public func pushwake_legs_count(_ legs: OpaquePointer!) -> CInt {
-    CInt(clamping: borrow(legs, as: LegsHandle.self)?.service.count ?? 0)
 }
 
 private func tell(_ legs: OpaquePointer?, _ event: (inout WaitingLegs, _ now: Int64) -> [LegAction]) -> CInt {

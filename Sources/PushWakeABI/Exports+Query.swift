@@ -10,10 +10,8 @@ internal import PushWakeCore
 public func pushwake_send(
     _ queued: UnsafeMutablePointer<CInt>!, _ client: OpaquePointer!, _ request: UnsafePointer<pushwake_send_request>!
 ) -> CInt {
-    guard let request,
-        let wanted = whole(
-            request, size: request.pointee.size, smallest: smallestSendRequest, empty: pushwake_send_request())
-    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard let request, isWhole(request) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    let wanted = request.pointee
     var event = Int64(wanted.event)
     if !wanted.event_name.isEmpty {
         let name = wanted.event_name.string
@@ -57,9 +55,6 @@ public func pushwake_send(
         then: { queued?.pointee = CInt(clamping: EngineClient.number(.pushed, in: $0)) })
 }
 
-/// Bytes of the first header's send request, which ended with the text.
-private let smallestSendRequest = MemoryLayout<pushwake_send_request>.offset(of: \.push_type) ?? 0
-
 /// Where the value of a name belongs, in bytes from the begin of the request; nil for a name that nobody knows.
 private func sendOffset(_ name: String) -> Int? {
     typealias Request = pushwake_send_request
@@ -88,10 +83,9 @@ private func sendOffset(_ name: String) -> Int? {
 public func pushwake_send_set(
     _ request: UnsafeMutablePointer<pushwake_send_request>!, _ name: pushwake_str, _ value: pushwake_str
 ) -> CInt {
-    // A caller with an older header has no room for the newer ones.
-    guard let request, let offset = sendOffset(name.string),
-        offset + MemoryLayout<pushwake_str>.size <= request.pointee.size
-    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard let request, isWhole(request), let offset = sendOffset(name.string) else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
     (UnsafeMutableRawPointer(request) + offset).assumingMemoryBound(to: pushwake_str.self).pointee = value
     return PUSHWAKE_OK.rawValue
 }

@@ -7,11 +7,6 @@ internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeEngine
 
-@_cdecl("pushwake_is_push_parameter") @implementation
-public func pushwake_is_push_parameter(_ name: pushwake_str) -> CInt {
-    PushParameterName.isAboutPush(name.bytes.span) ? 1 : 0
-}
-
 @_cdecl("pushwake_contact_strip") @implementation
 public func pushwake_contact_strip(_ out: UnsafeMutablePointer<CChar>!, _ size: Int, _ uri: pushwake_str) -> Int {
     give(Binding.withoutPushParameters(uri.string), to: out, size)
@@ -55,10 +50,8 @@ private func check(
     result.outcome = CInt(PUSHWAKE_REGISTER_IGNORED.rawValue)
     result.reply_code = CInt(clamping: refusal.code)
     result.reply_reason = handle.arena.keep(refusal.reason)
-    result.min_expires = UInt32(clamping: refusal.minExpires)
     let problems = handle.policy.problems(of: registration)
-    result.problems = handle.arena.keep(problems.joined(separator: "\n"))
-    handle.problems.publish(problems.map(handle.arena.keep), &result.problem_list, &result.problem_count)
+    handle.problems.publish(problems.map(handle.arena.keep), &result.problems, &result.problem_count)
     if refusal.code == 423 {
         let header = pushwake_header(
             name: handle.arena.keep("Min-Expires"), value: handle.arena.keep(String(refusal.minExpires)))
@@ -80,8 +73,8 @@ private func register(
 ) -> CInt {
     guard request.aor.bytes.span.isText else {
         result.outcome = CInt(PUSHWAKE_REGISTER_IGNORED.rawValue)
-        result.problems = handle.arena.keep("user: the name is not UTF-8, so its phones get no push; rename the user")
-        handle.problems.publish([result.problems], &result.problem_list, &result.problem_count)
+        let problem = handle.arena.keep("user: the name is not UTF-8, so its phones get no push; rename the user")
+        handle.problems.publish([problem], &result.problems, &result.problem_count)
         return 0
     }
     // What it leaves is PUSHWAKE_REGISTER_PLAIN.
@@ -134,36 +127,29 @@ public func pushwake_register_leaves(
     }
 }
 
-/// What is the same for each question about a REGISTER: its pointers, and the result, as large as its caller knows it.
+/// What is the same for each question about a REGISTER: its pointers and the result.
 private func answer(
     _ out: UnsafeMutablePointer<pushwake_register_result>?, _ client: OpaquePointer?,
     _ request: UnsafePointer<pushwake_register_request>?,
     _ question: (pushwake_register_request, ClientHandle, inout pushwake_register_result) -> CInt
 ) -> CInt {
-    guard let out, out.pointee.size >= smallestResult, let request = complete(request), let handle = asking(client)
-    else {
+    guard let out, isWhole(out), let request = complete(request), let handle = asking(client) else {
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
     handle.arena.clear()
     var result = pushwake_register_result()
     result.size = out.pointee.size
     let status = question(request, handle, &result)
-    give(result, to: out, size: result.size)
+    out.pointee = result
     return status
 }
 
-/// Sizes of the first release.
-private let smallestRequest = 64
-private let smallestResult = 88
-
-/// The request with all fields that this release knows; nil when it cannot be one.
+/// The request; nil when it cannot be one.
 private func complete(_ request: UnsafePointer<pushwake_register_request>?) -> pushwake_register_request? {
-    guard let request,
-        let whole = whole(
-            request, size: request.pointee.size, smallest: smallestRequest, empty: pushwake_register_request()),
-        whole.headers != nil || whole.header_count == 0
-    else { return nil }
-    return whole
+    guard let request, isWhole(request), request.pointee.headers != nil || request.pointee.header_count == 0 else {
+        return nil
+    }
+    return request.pointee
 }
 
 private func put(
@@ -196,33 +182,26 @@ private func read(_ reply: MessageReader, into out: inout pushwake_register_resu
     let arena = handle.arena
     var reader = reply
     var problems: [pushwake_str] = []
-    var stale: [pushwake_str] = []
+    var left: [pushwake_str] = []
+    var headers: [pushwake_header] = []
     while let field = reader.next() {
         switch field.tag {
         case .outcome: out.outcome = CInt(clamping: reader.number(field))
         case .bindings: out.bindings = CInt(clamping: reader.number(field))
-        case .featureCaps: out.feature_caps = arena.keep(reader.bytes[field.range])
+        case .featureCaps: headers += replyHeaders(reader.bytes[field.range], arena)
         case .problem: problems.append(arena.keep(reader.bytes[field.range]))
-        case .staleContact: stale.append(arena.keep(reader.bytes[field.range]))
+        case .staleContact: left.append(arena.keep(reader.bytes[field.range]))
         default: break
         }
     }
-    if !problems.isEmpty { out.problems = joined(problems, arena) }
-    if !stale.isEmpty { out.stale_contacts = joined(stale, arena) }
-    handle.problems.publish(problems, &out.problem_list, &out.problem_count)
-    handle.stale.publish(stale, &out.stale_list, &out.stale_count)
-    handle.headers.publish(headers(out.feature_caps, arena), &out.reply_headers, &out.reply_header_count)
-}
-
-/// Texts as lines of one.
-private func joined(_ texts: [pushwake_str], _ arena: TextArena) -> pushwake_str {
-    arena.keep(Array(texts.map(\.bytes).joined(separator: [UInt8(ascii: "\n")])))
+    handle.problems.publish(problems, &out.problems, &out.problem_count)
+    handle.leftContacts.publish(left, &out.left_contacts, &out.left_contact_count)
+    handle.headers.publish(headers, &out.reply_headers, &out.reply_header_count)
 }
 
 /// The headers of whole lines.
-private func headers(_ lines: pushwake_str, _ arena: TextArena) -> [pushwake_header] {
-    guard !lines.isEmpty else { return [] }
-    return lines.bytes.split(whereSeparator: { $0 == 0x0D || $0 == 0x0A }).compactMap { line in
+private func replyHeaders(_ lines: ArraySlice<UInt8>, _ arena: TextArena) -> [pushwake_header] {
+    lines.split(whereSeparator: { $0 == 0x0D || $0 == 0x0A }).compactMap { line in
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         return pushwake_header(
             name: arena.keep(line[..<colon]), value: arena.keep(line[(colon + 1)...].drop { $0 == 0x20 }))

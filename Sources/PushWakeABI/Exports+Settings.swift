@@ -29,21 +29,17 @@ public func pushwake_status_name(_ status: CInt) -> UnsafePointer<CChar>! {
     }
 }
 
-@_cdecl("pushwake_setting_count") @implementation
-public func pushwake_setting_count() -> Int { SettingKey.allCases.count + RemovedSetting.all.count }
-
 @_cdecl("pushwake_setting_at") @implementation
 public func pushwake_setting_at(_ out: UnsafeMutablePointer<pushwake_setting>!, _ index: Int) -> CInt {
-    guard let out, out.pointee.size >= MemoryLayout<pushwake_setting>.size else {
-        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
-    }
-    guard index >= 0, index < pushwake_setting_count() else { return PUSHWAKE_ERR_NOT_FOUND.rawValue }
+    guard let out, isWhole(out) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     if let key = SettingKey(rawValue: index) {
         let row = SettingsTable.description(of: key)
         let type = row.isInteger ? PUSHWAKE_SETTING_INTEGER : PUSHWAKE_SETTING_TEXT
         fill(&out.pointee, row.name, type, row.defaultValue, row.unit, row.help)
     } else {
-        let row = RemovedSetting.all[index - SettingKey.allCases.count]
+        let index = index &- SettingKey.allCases.count
+        guard RemovedSetting.all.indices.contains(index) else { return PUSHWAKE_ERR_NOT_FOUND.rawValue }
+        let row = RemovedSetting.all[index]
         fill(&out.pointee, row.name, PUSHWAKE_SETTING_REMOVED, "", "", row.remedy)
     }
     return 0
@@ -160,11 +156,6 @@ public func pushwake_settings_error(_ settings: OpaquePointer!) -> pushwake_str 
     guard let handle = borrow(settings, as: SettingsHandle.self) else { return pushwake_str() }
     handle.errorArena.clear()
     return handle.errorArena.keep(handle.error)
-}
-
-@_cdecl("pushwake_event_from_name") @implementation
-public func pushwake_event_from_name(_ name: pushwake_str) -> CInt {
-    PushEvent(name: name.string).map { CInt($0.rawValue) } ?? PUSHWAKE_ERR_NOT_FOUND.rawValue
 }
 
 @_cdecl("pushwake_event_name") @implementation

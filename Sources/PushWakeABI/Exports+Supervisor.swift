@@ -11,12 +11,10 @@ public func pushwake_supervisor_new(
     _ out: UnsafeMutablePointer<OpaquePointer?>!, _ settings: OpaquePointer!,
     _ config: UnsafePointer<pushwake_supervisor_config>!
 ) -> CInt {
-    // The first header ended with `context`.
-    let smallest = MemoryLayout<pushwake_supervisor_config>.offset(of: \.on_verb) ?? 0
-    guard let out, let config, let handle = borrow(settings, as: SettingsHandle.self),
-        let callbacks = whole(
-            config, size: config.pointee.size, smallest: smallest, empty: pushwake_supervisor_config())
-    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard let out, let config, isWhole(config), let handle = borrow(settings, as: SettingsHandle.self) else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    let callbacks = config.pointee
     let verbs = StructArena<pushwake_verb>()
     let supervisor = EngineSupervisor(
         settings: handle.settings, host: handle.host,

@@ -11,12 +11,10 @@ public func pushwake_upstream_register(
     _ client: OpaquePointer!, _ request: UnsafePointer<pushwake_upstream_request>!,
     _ action: pushwake_upstream_fn!, _ context: UnsafeMutableRawPointer!
 ) -> CInt {
-    guard let action, let request,
-        let wanted = whole(
-            request, size: request.pointee.size, smallest: smallestUpstreamRequest,
-            empty: pushwake_upstream_request()),
-        let handle = asking(client)
-    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard let action, let request, isWhole(request), let handle = asking(client) else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    let wanted = request.pointee
     guard wanted.headers != nil else {
         refuse(wanted.handle) { action(context, $0) }
         return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
@@ -44,9 +42,6 @@ public func pushwake_upstream_register(
     return status
 }
 
-/// Bytes of the first header's request, which ended with the headers.
-private let smallestUpstreamRequest = MemoryLayout<pushwake_upstream_request>.offset(of: \.resumed) ?? 0
-
 /// What the engine would say of a phone's REGISTER if it could be asked.
 private func refuse(_ handle: UInt64, then tell: (UnsafePointer<pushwake_upstream>) -> Void) {
     let arena = TextArena()
@@ -64,12 +59,10 @@ public func pushwake_upstream_answered(
     _ client: OpaquePointer!, _ answer: UnsafePointer<pushwake_upstream_answer>!,
     _ action: pushwake_upstream_fn!, _ context: UnsafeMutableRawPointer!
 ) -> CInt {
-    guard let action, let answer,
-        let said = whole(
-            answer, size: answer.pointee.size, smallest: MemoryLayout<pushwake_upstream_answer>.size,
-            empty: pushwake_upstream_answer()),
-        let handle = asking(client)
-    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard let action, let answer, isWhole(answer), let handle = asking(client) else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
+    let said = answer.pointee
     let engine = handle.client
     engine.begin(.upstreamAnswered)
     engine.put(.host, Int64(bitPattern: handle.host))

@@ -17,15 +17,17 @@ public func pushwake_wake(
     _ out: UnsafeMutablePointer<pushwake_wake_result>!, _ client: OpaquePointer!,
     _ request: UnsafeMutablePointer<pushwake_wake_request>!
 ) -> CInt {
-    guard let out, let request, let wanted = WakeRequestView(request, out),
-        let handle = asking(client)
-    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard let out, isWhole(out), let request, isWhole(request), let handle = asking(client) else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
     handle.arena.clear()
-    wanted.clearResult(out)
+    // Nobody is woken, unless the engine says otherwise.
+    out.pointee = pushwake_wake_result(size: out.pointee.size)
+    let wanted = WakeRequestView(request.pointee)
     do throws(ClientError) {
-        guard wanted.put(.wake, into: handle.client, host: handle.host, handle.requests) else { return 0 }
+        guard wanted.put(into: handle.client, host: handle.host, handle.requests) else { return 0 }
         let reply = try handle.client.call()
-        try wanted.read(reply, into: out, handle.arena)
+        out.pointee = try wanted.result(reply, size: out.pointee.size, handle.arena)
         return 0
     } catch {
         return handle.status(of: error)
@@ -111,9 +113,9 @@ public func pushwake_request_continues(_ client: OpaquePointer!, _ request: UInt
 
 @_cdecl("pushwake_resume") @implementation
 public func pushwake_resume(_ client: OpaquePointer!, _ request: UnsafePointer<pushwake_resume_request>!) -> CInt {
-    guard let request, request.pointee.size >= MemoryLayout<pushwake_resume_request>.size,
-        let handle = asking(client)
-    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    guard let request, isWhole(request), let handle = asking(client) else {
+        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
+    }
     let engine = handle.client
     engine.begin(.resume)
     engine.put(.host, Int64(bitPattern: handle.host))

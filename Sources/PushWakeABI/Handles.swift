@@ -40,7 +40,7 @@ final class ClientHandle {
     let verbs = StructArena<pushwake_verb>()
     /// The lists of the last answer to a REGISTER.
     let problems = BorrowedArray<pushwake_str>()
-    let stale = BorrowedArray<pushwake_str>()
+    let leftContacts = BorrowedArray<pushwake_str>()
     let headers = BorrowedArray<pushwake_header>()
     private(set) var error = ""
     /// Those of all threads, once it is shared.
@@ -100,18 +100,6 @@ final class ClientHandle {
             self.error = text
             return PUSHWAKE_ERR_NOT_FOUND.rawValue
         }
-    }
-}
-
-/// What is behind a `pushwake_wait *`.
-final class WaitHandle {
-    let client: EngineClient
-    let startedAt: Int64
-    let arena = TextArena()
-
-    init(client: EngineClient, startedAt: Int64) {
-        self.client = client
-        self.startedAt = startedAt
     }
 }
 

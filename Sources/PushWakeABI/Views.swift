@@ -1,59 +1,61 @@
 // SPDX-License-Identifier: MIT
 
-// Structs of a caller who may have been built with an older header: fields are only ever appended, so what the caller
-// does not have is zero.
+// Structs of a caller, who may have been built with another header: fields are only ever appended.
 
 internal import CPushWake
 internal import PushWakeClient
 internal import PushWakeCore
 internal import PushWakeSystem
 
-/// A copy of the first `size` bytes of a caller's struct, the rest zero; nil when it is smaller than the first of all.
-func whole<Value>(_ pointer: UnsafePointer<Value>, size: Int, smallest: Int, empty: Value) -> Value? {
-    guard size >= smallest else { return nil }
-    var value = empty
-    let given = UnsafeRawBufferPointer(start: pointer, count: min(size, MemoryLayout<Value>.size))
-    withUnsafeMutableBytes(of: &value) { $0.copyMemory(from: given) }
-    return value
+/// A struct of a caller that begins with its size.
+protocol CallerStruct {
+    var size: Int { get }
 }
 
-/// Writes as much of a struct as its caller knows.
-func give<Value>(_ value: Value, to pointer: UnsafeMutablePointer<Value>, size: Int) {
-    withUnsafeBytes(of: value) { bytes in
-        let known = UnsafeMutableRawBufferPointer(start: pointer, count: min(size, bytes.count))
-        known.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<known.count]))
-    }
+extension pushwake_setting: CallerStruct {}
+extension pushwake_register_request: CallerStruct {}
+extension pushwake_register_result: CallerStruct {}
+extension pushwake_wake_request: CallerStruct {}
+extension pushwake_wake_result: CallerStruct {}
+extension pushwake_resume_request: CallerStruct {}
+extension pushwake_send_request: CallerStruct {}
+extension pushwake_host_load: CallerStruct {}
+extension pushwake_upstream_request: CallerStruct {}
+extension pushwake_upstream_answer: CallerStruct {}
+extension pushwake_supervisor_config: CallerStruct {}
+extension pushwake_legs_config: CallerStruct {}
+
+/// Whether a caller's struct has all fields of the first release.
+func isWhole<Value: CallerStruct>(_ pointer: UnsafePointer<Value>) -> Bool {
+    pointer.pointee.size >= MemoryLayout<Value>.size
 }
+
+/// The same of one that is written.
+func isWhole<Value: CallerStruct>(_ pointer: UnsafeMutablePointer<Value>) -> Bool { isWhole(UnsafePointer(pointer)) }
 
 /// An array of contacts whose elements have the caller's size.
 struct ContactsView {
     private let base: UnsafeRawPointer?
     private let stride: Int
     let indices: Range<Int>
-    /// Of the first release that had such an array.
-    private static let smallest = 48
 
-    /// `stride` 0: as the first release had it.
     init(_ contacts: UnsafePointer<pushwake_contact>?, _ count: Int, stride: Int) {
         base = UnsafeRawPointer(contacts)
-        self.stride = stride == 0 ? Self.smallest : stride
-        indices = contacts == nil || self.stride < Self.smallest ? 0..<0 : 0..<max(0, count)
+        self.stride = stride
+        indices = contacts == nil || stride < MemoryLayout<pushwake_contact>.size ? 0..<0 : 0..<max(0, count)
     }
 
-    subscript(index: Int) -> pushwake_contact {
-        guard let at = base?.advanced(by: index * stride).assumingMemoryBound(to: pushwake_contact.self) else {
-            return pushwake_contact()
-        }
-        return whole(at, size: stride, smallest: Self.smallest, empty: pushwake_contact()) ?? pushwake_contact()
-    }
+    subscript(index: Int) -> pushwake_contact { place(index)?.pointee ?? pushwake_contact() }
 
     /// Writes what the engine said of a contact into the caller's array, which was given as one that can be written.
     func put(verdict: CInt, leg: CInt, at index: Int) {
-        guard let base, indices.contains(index) else { return }
-        var contact = self[index]
-        (contact.verdict, contact.leg) = (verdict, leg)
-        let at = UnsafeMutableRawPointer(mutating: base.advanced(by: index * stride))
-        give(contact, to: at.assumingMemoryBound(to: pushwake_contact.self), size: stride)
+        guard indices.contains(index), let contact = place(index) else { return }
+        let place = UnsafeMutablePointer(mutating: contact)
+        (place.pointee.verdict, place.pointee.leg) = (verdict, leg)
+    }
+
+    private func place(_ index: Int) -> UnsafePointer<pushwake_contact>? {
+        base?.advanced(by: index * stride).assumingMemoryBound(to: pushwake_contact.self)
     }
 }
 
@@ -120,37 +122,19 @@ extension EngineClient {
 struct WakeRequestView {
     private let request: pushwake_wake_request
     private let contacts: ContactsView
-    private static let smallestRequest = 144
-    private static let smallestResult = 24
     /// Milliseconds that an engine's last word may take to reach its host.
     private static let grace: Int64 = 1500
 
-    /// Nil when a size makes no sense.
-    init?(_ request: UnsafeMutablePointer<pushwake_wake_request>, _ result: UnsafeMutablePointer<pushwake_wake_result>)
-    {
-        guard result.pointee.size >= Self.smallestResult,
-            let whole = whole(
-                UnsafePointer(request), size: request.pointee.size, smallest: Self.smallestRequest,
-                empty: pushwake_wake_request())
-        else { return nil }
-        self.request = whole
-        contacts = ContactsView(whole.contacts, whole.contact_count, stride: whole.contact_size)
-    }
-
-    /// Nobody is woken, unless the engine says otherwise.
-    func clearResult(_ out: UnsafeMutablePointer<pushwake_wake_result>) {
-        var result = pushwake_wake_result()
-        result.size = out.pointee.size
-        give(result, to: out, size: result.size)
+    init(_ request: pushwake_wake_request) {
+        self.request = request
+        contacts = ContactsView(request.contacts, request.contact_count, stride: request.contact_size)
     }
 
     /// Writes the fields of the request; false when its headers say that it wakes nobody, or its user has no bindings
     /// because the name is no text.
-    func put(
-        _ kind: EngineProtocol.Kind, into engine: EngineClient, host: UInt64, _ policy: RequestPolicy
-    ) -> Bool {
+    func put(into engine: EngineClient, host: UInt64, _ policy: RequestPolicy) -> Bool {
         guard request.aor.bytes.span.isText else { return false }
-        engine.begin(kind)
+        engine.begin(.wake)
         if request.headers != nil, request.header_count > 0 {
             guard putRead(into: engine, policy) else { return false }
         } else {
@@ -251,14 +235,13 @@ struct WakeRequestView {
         return true
     }
 
-    /// Takes the answer over.
+    /// What the answer says; actions and legs go into the caller's array of contacts.
     ///
     /// A verdict that this release does not know makes it as good as none: all that the host could do with it is guess.
-    func read(
-        _ reply: MessageReader, into out: UnsafeMutablePointer<pushwake_wake_result>, _ arena: TextArena
-    ) throws(ClientError) {
-        var result = pushwake_wake_result()
-        result.size = out.pointee.size
+    func result(
+        _ reply: MessageReader, size: Int, _ arena: TextArena
+    ) throws(ClientError) -> pushwake_wake_result {
+        var result = pushwake_wake_result(size: size)
         var verdicts: ArraySlice<UInt8> = []
         var legs: ArraySlice<UInt8> = []
         var reader = reply
@@ -285,6 +268,13 @@ struct WakeRequestView {
             let leg = at + 1 < legs.endIndex ? CInt(legs[at]) | CInt(legs[at + 1]) << 8 : 0
             contacts.put(verdict: CInt(verdicts[verdicts.startIndex + index]), leg: leg, at: index)
         }
-        give(result, to: out, size: result.size)
+        return result
+    }
+}
+
+extension pushwake_wake_result {
+    init(size: Int) {
+        self.init()
+        self.size = size
     }
 }

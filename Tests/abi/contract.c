@@ -60,18 +60,6 @@ static void check_names(void)
         CHECK(pushwake_outcome_name(outcome) != NULL && pushwake_outcome_name(outcome)[0] != '\0');
     CHECK(strcmp(pushwake_outcome_name(PUSHWAKE_ACCEPTED), "accepted") == 0);
     CHECK(strcmp(pushwake_outcome_name(PUSHWAKE_TOKEN_GONE), "token-gone") == 0);
-    CHECK(pushwake_event_from_name(text("call")) == PUSHWAKE_EVENT_CALL);
-    CHECK(pushwake_event_from_name(text("chat")) == PUSHWAKE_EVENT_CHAT);
-    CHECK(pushwake_event_from_name(text("2")) == PUSHWAKE_EVENT_CANCEL);
-    CHECK(pushwake_event_from_name(text("voicemail")) == PUSHWAKE_EVENT_VOICEMAIL);
-    CHECK(pushwake_event_from_name(text("refer")) == PUSHWAKE_EVENT_REFER);
-    CHECK(pushwake_event_from_name(text("no such event")) == PUSHWAKE_ERR_NOT_FOUND);
-    CHECK(pushwake_event_from_name(text("99999999999999999999")) == PUSHWAKE_ERR_NOT_FOUND);
-    CHECK(pushwake_event_from_name(nothing) == PUSHWAKE_ERR_NOT_FOUND);
-    CHECK(pushwake_event_from_name(broken) < 0);
-    for (int event = PUSHWAKE_EVENT_CALL; event <= PUSHWAKE_EVENT_REFER; event++) {
-        CHECK(pushwake_event_from_name(text(pushwake_event_name(event))) == event);
-    }
     CHECK(pushwake_better_answer(486, 603) == 603 && pushwake_better_answer(0, 486) == 486);
     CHECK(pushwake_is_about_way(503) == 1 && pushwake_is_about_way(486) == 0 && pushwake_is_about_way(-1) == 0);
     CHECK(strcmp(pushwake_event_name(-1), "unknown") == 0 && strcmp(pushwake_event_name(999), "unknown") == 0);
@@ -79,17 +67,14 @@ static void check_names(void)
 
 static void check_setting_rows(void)
 {
-    size_t count = pushwake_setting_count();
-    CHECK(count > 10);
-    for (size_t index = 0; index < count; index++) {
-        pushwake_setting row = PUSHWAKE_SETTING_INIT;
-        CHECK(pushwake_setting_at(&row, index) == PUSHWAKE_OK);
+    pushwake_setting row = PUSHWAKE_SETTING_INIT;
+    size_t count = 0;
+    for (; pushwake_setting_at(&row, count) == PUSHWAKE_OK; count++) {
         CHECK(row.name != NULL && row.name[0] != '\0');
         CHECK(row.type >= PUSHWAKE_SETTING_TEXT && row.type <= PUSHWAKE_SETTING_REMOVED);
         CHECK(row.default_value != NULL && row.unit != NULL && row.help != NULL && row.help[0] != '\0');
     }
-    pushwake_setting row = PUSHWAKE_SETTING_INIT;
-    CHECK(pushwake_setting_at(&row, count) == PUSHWAKE_ERR_NOT_FOUND);
+    CHECK(count > 10 && pushwake_setting_at(&row, count) == PUSHWAKE_ERR_NOT_FOUND);
     CHECK(pushwake_setting_at(&row, SIZE_MAX) == PUSHWAKE_ERR_NOT_FOUND);
     INVALID(pushwake_setting_at(NULL, 0));
     row.size = sizeof(row) - 1;
@@ -163,13 +148,12 @@ static void check_register(pushwake_client *client)
     CHECK(pushwake_register_check(&result, client, &request) == PUSHWAKE_OK);
     CHECK(pushwake_register(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
     CHECK(pushwake_client_error(client).len > 0);
-    CHECK(pushwake_register_leaves(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE && result.stale_count == 0);
+    CHECK(pushwake_register_leaves(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE && result.left_contact_count == 0);
 
     request.aor = text("j\xf6rg@example.com");
-    CHECK(pushwake_register_leaves(&result, client, &request) == PUSHWAKE_OK && result.stale_count == 0);
+    CHECK(pushwake_register_leaves(&result, client, &request) == PUSHWAKE_OK && result.left_contact_count == 0);
     CHECK(pushwake_register(&result, client, &request) == PUSHWAKE_OK);
-    CHECK(result.outcome == PUSHWAKE_REGISTER_IGNORED && result.problems.len > 0 && result.feature_caps.len == 0);
-    CHECK(result.problem_count == 1 && result.reply_header_count == 0);
+    CHECK(result.outcome == PUSHWAKE_REGISTER_IGNORED && result.problem_count == 1 && result.reply_header_count == 0);
     request.aor = text("alice@example.com");
 
     request.headers = NULL;
@@ -200,25 +184,6 @@ static void check_register(pushwake_client *client)
     request.size = sizeof(request);
     result.size = 1;
     INVALID(pushwake_register(&result, client, &request));
-}
-
-/* What a caller of an earlier release has of the result; nothing behind it is written. */
-static void check_short_result(pushwake_client *client)
-{
-    struct {
-        pushwake_register_result result;
-        char behind[16];
-    } given;
-    pushwake_register_request request = PUSHWAKE_REGISTER_REQUEST_INIT;
-    const size_t sizes[] = { offsetof(pushwake_register_result, verbs), offsetof(pushwake_register_result, problem_list) };
-    request.aor = text("alice@example.com");
-    for (size_t index = 0; index < sizeof(sizes) / sizeof(*sizes); index++) {
-        memset(&given, 0x5a, sizeof(given));
-        given.result.size = sizes[index];
-        CHECK(pushwake_register_check(&given.result, client, &request) == PUSHWAKE_OK);
-        for (size_t at = sizes[index]; at < sizeof(given); at++)
-            CHECK(((const char *)&given)[at] == 0x5a);
-    }
 }
 
 static void check_strip(void)
@@ -286,7 +251,7 @@ static void check_refusal(pushwake_settings *settings)
     request.headers = headers;
     request.header_count = 2;
     CHECK(pushwake_register_check(&result, strict, &request) == PUSHWAKE_OK);
-    CHECK(result.reply_code == 423 && result.min_expires == 120 && result.reply_reason.len > 0);
+    CHECK(result.reply_code == 423 && result.reply_reason.len > 0);
     CHECK(result.reply_header_count == 1 && equals(result.reply_headers[0].name, "Min-Expires")
           && equals(result.reply_headers[0].value, "120"));
     CHECK(pushwake_settings_set(settings, text("min_expires"), text("0")) == PUSHWAKE_OK);
@@ -367,17 +332,15 @@ static void check_upstream(pushwake_client *client)
     request.header_count = 1;
     CHECK(pushwake_upstream_register(client, &request, take_refusal, &refused) == PUSHWAKE_ERR_UNAVAILABLE);
     CHECK(refused == 2);
-    request.size = offsetof(pushwake_upstream_request, resumed);
-    request.resumed = 1; /* an older caller has no such field */
+    request.resumed = 1;
     CHECK(pushwake_upstream_register(client, &request, take_refusal, &refused) == PUSHWAKE_ERR_UNAVAILABLE);
-    CHECK(refused == 3);
-    request.size = sizeof(request);
-    CHECK(pushwake_upstream_register(client, &request, take_refusal, &refused) == PUSHWAKE_ERR_UNAVAILABLE);
-    CHECK(refused == 3);
+    CHECK(refused == 2);
+    request.size--;
+    INVALID(pushwake_upstream_register(client, &request, take_refusal, &refused));
     INVALID(pushwake_upstream_register(client, NULL, take_refusal, &refused));
     INVALID(pushwake_upstream_register(client, &request, NULL, &refused));
     INVALID(pushwake_upstream_register(NULL, &request, take_refusal, &refused));
-    CHECK(refused == 3);
+    CHECK(refused == 2);
 }
 
 static void check_contact_removed(pushwake_client *client)
@@ -428,9 +391,6 @@ static void check_wake(pushwake_client *client)
     pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
     pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
     pushwake_contact contact;
-    pushwake_wait *wait = NULL;
-    /* It begins where the struct once ended: in the padding behind `host` it would be read from callers that never wrote it. */
-    CHECK(offsetof(pushwake_wake_request, media) == offsetof(pushwake_wake_request, host) + sizeof(uint64_t));
     memset(&contact, 0, sizeof(contact));
     contact.uri = text("sip:alice@192.0.2.1");
     contact.registered_ago = -1;
@@ -440,8 +400,6 @@ static void check_wake(pushwake_client *client)
     request.contacts = &contact;
     request.contact_count = 1;
     CHECK(pushwake_wake(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
-    CHECK(pushwake_wait_new(&wait, &result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
-    CHECK(wait == NULL);
     request.aor = text("j\xf6rg@example.com");
     CHECK(pushwake_wake(&result, client, &request) == PUSHWAKE_OK);
     CHECK(result.watched == 0 && result.bindings == 0);
@@ -461,34 +419,18 @@ static void check_wake(pushwake_client *client)
     INVALID(pushwake_wake(NULL, client, &request));
     INVALID(pushwake_wake(&result, NULL, &request));
     INVALID(pushwake_wake(&result, client, NULL));
-    request.size = offsetof(pushwake_wake_request, contact_count); /* smaller than that of the first release */
+    request.size--; /* smaller than that of the first release */
     INVALID(pushwake_wake(&result, client, &request));
-    INVALID(pushwake_wait_new(&wait, &result, client, &request));
-    request.size = offsetof(pushwake_wake_request, media); /* a caller from before there was one */
+    request.size++;
     request.media = PUSHWAKE_MEDIA_VIDEO;
     CHECK(pushwake_wake(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
-    request.size = offsetof(pushwake_wake_request, from); /* and from before the library said who calls */
-    request.caller = PUSHWAKE_CALLER_NUMBER;
     request.caller_number = broken;
-    CHECK(pushwake_wake(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
-    request.size = sizeof(request);
     for (request.caller = 0; request.caller < 4; request.caller++)
         CHECK(pushwake_wake(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
     request.from = broken;
     CHECK(pushwake_wake(&result, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
-    request.size = sizeof(request);
     result.size = 0;
     INVALID(pushwake_wake(&result, client, &request));
-    result.size = sizeof(result);
-    INVALID(pushwake_wait_new(NULL, &result, client, &request));
-    INVALID(pushwake_wait_new(&wait, &result, NULL, &request));
-    INVALID(pushwake_wait_new(&wait, &result, client, NULL));
-
-    pushwake_wait_event event = PUSHWAKE_WAIT_EVENT_INIT;
-    INVALID(pushwake_wait_next(&event, NULL));
-    INVALID(pushwake_wait_next(NULL, NULL));
-    CHECK(pushwake_wait_fd(NULL) < 0);
-    pushwake_wait_free(NULL);
 }
 
 static void check_requests(pushwake_client *client)
@@ -506,15 +448,11 @@ static void check_requests(pushwake_client *client)
     request.size = 8;
     INVALID(pushwake_send(&queued, client, &request));
     INVALID(pushwake_send_set(&request, text("aor"), text("alice")));
-    /* A caller of the first release has fewer fields. */
-    request.size = offsetof(pushwake_send_request, push_type);
+    request.size = sizeof(request);
     request.text = nothing;
     CHECK(pushwake_send(&queued, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
     CHECK(pushwake_send_set(&request, text("aor"), text("alice")) == PUSHWAKE_OK);
     CHECK(request.aor.len == 5);
-    INVALID(pushwake_send_set(&request, text("selector"), text("S")));
-    CHECK(request.selector.len == 0);
-    request.size = sizeof(request);
     CHECK(pushwake_send_set(&request, text("selector"), text("S")) == PUSHWAKE_OK);
     CHECK(request.selector.len == 1);
     CHECK(pushwake_send_set(&request, text("package"), text("com.example")) == PUSHWAKE_OK);
@@ -522,12 +460,6 @@ static void check_requests(pushwake_client *client)
     INVALID(pushwake_send_set(&request, text("colour"), text("red")));
     INVALID(pushwake_send_set(&request, broken, broken));
     INVALID(pushwake_send_set(NULL, text("aor"), text("alice")));
-
-    CHECK(pushwake_call_ended(client, text("alice"), text("call-1"), PUSHWAKE_CALL_CANCELLED) < 0);
-    CHECK(pushwake_call_ended(client, broken, broken, 99) < 0);
-    INVALID(pushwake_call_ended(NULL, text("alice"), text("call-1"), PUSHWAKE_CALL_CANCELLED));
-    CHECK(pushwake_registered(client, text("alice"), nothing) == PUSHWAKE_ERR_UNAVAILABLE);
-    INVALID(pushwake_registered(NULL, text("alice"), nothing));
 
     CHECK(pushwake_query(client, PUSHWAKE_QUERY_STATS, nothing, refuse_row, &rows) == PUSHWAKE_ERR_UNAVAILABLE);
     CHECK(pushwake_query(client, PUSHWAKE_QUERY_STATS, nothing, NULL, NULL) < 0);
@@ -591,13 +523,13 @@ static void check_legs(pushwake_settings *settings)
     INVALID(pushwake_legs_receive(NULL, text("")));
     INVALID(pushwake_legs_process(NULL));
     INVALID(pushwake_legs_use(NULL, settings, NULL));
-    CHECK(pushwake_legs_timeout_ms(NULL) == -1 && pushwake_legs_count(NULL) == 0);
+    CHECK(pushwake_legs_timeout_ms(NULL) == -1);
     pushwake_legs_free(NULL);
     CHECK(pushwake_legs_takes_back(486) == 1 && pushwake_legs_takes_back(302) == 0);
     CHECK(pushwake_legs_new(&legs, settings, &config) == PUSHWAKE_OK);
     CHECK(pushwake_legs_receive(legs, text("what is this")) == PUSHWAKE_OK && legs_answers == 0);
     CHECK(pushwake_legs_receive(legs, text(invite)) == PUSHWAKE_OK);
-    CHECK(legs_answers == 1 && legs_orders == 1 && pushwake_legs_count(legs) == 1 && pushwake_legs_timeout_ms(legs) > 0);
+    CHECK(legs_answers == 1 && legs_orders == 1 && pushwake_legs_timeout_ms(legs) > 0);
     CHECK(pushwake_legs_process(legs) == PUSHWAKE_OK);
     INVALID(pushwake_legs_described(legs, 1, NULL, 1));
     CHECK(pushwake_legs_described(legs, 1, &user, 1) == PUSHWAKE_OK);
@@ -625,8 +557,8 @@ static void check_supervisor(pushwake_settings *settings)
 
     INVALID(pushwake_engine_run(NULL, 0));
 
-    /* external: it starts nothing, finds nothing and goes on looking; as of the first release. */
-    config.size = offsetof(pushwake_supervisor_config, on_verb);
+    /* external: it starts nothing, finds nothing and goes on looking. */
+    config.size = sizeof(config);
     CHECK(pushwake_settings_set(settings, text("engine_mode"), text("external")) == PUSHWAKE_OK);
     CHECK(pushwake_supervisor_new(&supervisor, settings, &config) == PUSHWAKE_OK);
     for (int round = 0; round < 5; round++)
@@ -650,7 +582,6 @@ int main(void)
     CHECK(pushwake_client_new(&client, settings) == PUSHWAKE_OK);
     CHECK(pushwake_client_error(NULL).len == 0);
     check_register(client);
-    check_short_result(client);
     check_strip();
     check_log_value();
     check_node_user(settings);
@@ -668,7 +599,7 @@ int main(void)
 
     /* A client has copied its settings. */
     pushwake_settings_free(settings);
-    CHECK(pushwake_registered(client, text("alice"), nothing) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(pushwake_contact_removed(client, text("alice"), nothing) == PUSHWAKE_ERR_UNAVAILABLE);
     pushwake_client_free(client);
     pushwake_client_free(NULL);
     if (failures != 0)

@@ -220,10 +220,9 @@ static void ask(struct worker *worker, int round)
     int status = pushwake_register(&result, worker->client, &request);
     CHECK(status == PUSHWAKE_OK);
     CHECK(pushwake_progressed(worker->client, (uint64_t)worker->index + 1, round + 1, 180, 1) == PUSHWAKE_OK);
-    CHECK(result.problem_count == 1 && result.problem_list[0].len == strlen(aor)
-          && memcmp(result.problem_list[0].ptr, aor, strlen(aor)) == 0);
-    CHECK(result.stale_count == 0 && result.stale_list == NULL && result.reply_header_count == 0);
-    CHECK(result.problems.len == strlen(aor) && memcmp(result.problems.ptr, aor, strlen(aor)) == 0);
+    CHECK(result.problem_count == 1 && result.problems[0].len == strlen(aor)
+          && memcmp(result.problems[0].ptr, aor, strlen(aor)) == 0);
+    CHECK(result.left_contact_count == 0 && result.left_contacts == NULL && result.reply_header_count == 0);
 }
 
 /* Other settings come between an answer and its reading: a report goes out with them, and the answer stays. */
@@ -237,8 +236,8 @@ static void read_after_replacing(pushwake_client *client, pushwake_settings *set
     CHECK(pushwake_register(&result, client, &request) == PUSHWAKE_OK);
     CHECK(pushwake_client_replace(client, settings) == PUSHWAKE_OK);
     CHECK(pushwake_progressed(client, 1, ROUNDS + 1, 180, 1) == PUSHWAKE_OK);
-    CHECK(result.problem_count == 1 && result.problem_list[0].len == sizeof(longest)
-          && memcmp(result.problem_list[0].ptr, longest, sizeof(longest)) == 0);
+    CHECK(result.problem_count == 1 && result.problems[0].len == sizeof(longest)
+          && memcmp(result.problems[0].ptr, longest, sizeof(longest)) == 0);
 }
 
 /* An error is the thread's own: each makes another one. */

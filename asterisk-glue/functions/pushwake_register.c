@@ -90,7 +90,7 @@ static void log_problems(const struct pushwake__request *request, const pushwake
 	for (index = 0; index < result->problem_count; index++) {
 		pushwake_log_value(call_id, sizeof(call_id), pushwake__str(request->call_id));
 		ast_log(LOG_WARNING, "REGISTER of '%s' (Call-ID %s): %.*s\n", request->aor, call_id,
-			PUSHWAKE__PRINT(result->problem_list[index]));
+			PUSHWAKE__PRINT(result->problems[index]));
 	}
 }
 
@@ -146,10 +146,10 @@ static void forget_stale(struct pushwake__request *request, pjsip_tx_data *tdata
 {
 	size_t index;
 
-	for (index = 0; index < result->stale_count; index++) {
+	for (index = 0; index < result->left_contact_count; index++) {
 		char uri[PUSHWAKE__MAX_URI];
 
-		if (pushwake_contact_strip(uri, sizeof(uri), result->stale_list[index])
+		if (pushwake_contact_strip(uri, sizeof(uri), result->left_contacts[index])
 			&& !pushwake__request_names(request, uri)) {
 			pushwake__contact_forget(request->aor, uri);
 			if (tdata) {

@@ -73,21 +73,17 @@ static void warn_problems(const pw_register_t *r, const pushwake_register_result
 	for(i = 0; i < result->problem_count; i++) {
 		pushwake_log_value(callid, sizeof(callid), pw_in(&r->callid));
 		pushwake_log_value(user, sizeof(user), pw_in(&r->aor));
-		LM_WARN("REGISTER call-id=%s user=%s %.*s\n", callid, user, PW_FMT(result->problem_list[i]));
+		LM_WARN("REGISTER call-id=%s user=%s %.*s\n", callid, user, PW_FMT(result->problems[i]));
 	}
 }
 
 /* What the library wants in the reply. */
 static void add_headers(sip_msg_t *msg, const pushwake_register_result *result)
 {
-	char text[256];
+	char text[1024];
 	size_t i;
 	int n;
 
-	if(result->feature_caps.len > 0) {
-		add_lump_rpl(msg, (char *)result->feature_caps.ptr, (int)result->feature_caps.len, LUMP_RPL_HDR);
-		return;
-	}
 	for(i = 0; i < result->reply_header_count; i++) {
 		n = snprintf(text, sizeof(text), "%.*s: %.*s\r\n", PW_FMT(result->reply_headers[i].name),
 				PW_FMT(result->reply_headers[i].value));

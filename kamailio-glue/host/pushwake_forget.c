@@ -40,13 +40,13 @@ int pw_contacts_forget(str *table, str *aor, const pushwake_register_request *br
 	size_t i;
 	int n = 0;
 
-	if(left->stale_count == 0 || pw.usrloc.get_udomain(table->s, &domain) < 0) {
+	if(left->left_contact_count == 0 || pw.usrloc.get_udomain(table->s, &domain) < 0) {
 		return 0;
 	}
 	pw.usrloc.lock_udomain(domain, aor);
 	if(pw.usrloc.get_urecord(domain, aor, &record) == 0) {
-		for(i = 0; i < left->stale_count; i++) {
-			n += forget_one(record, left->stale_list[i], brought);
+		for(i = 0; i < left->left_contact_count; i++) {
+			n += forget_one(record, left->left_contacts[i], brought);
 		}
 		pw.usrloc.release_urecord(record);
 	}

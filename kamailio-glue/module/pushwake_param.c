@@ -87,21 +87,17 @@ static void add(param_export_t **param, const char *name, modparam_t type, void 
 int pw_params_init(void)
 {
 	pushwake_setting row = PUSHWAKE_SETTING_INIT;
-	size_t count = pushwake_setting_count();
+	const size_t most = sizeof(rows) / sizeof(rows[0]);
 	param_export_t *param = pw_params;
 	size_t i;
 
-	if(count > sizeof(rows) / sizeof(rows[0])) {
-		LM_ERR("libpushwake has %u settings, this module knows %u: rebuild it\n",
-				(unsigned)count, (unsigned)(sizeof(rows) / sizeof(rows[0])));
-		return -1;
-	}
 	if(pw_settings == NULL && pushwake_settings_new(&pw_settings) < 0) {
 		LM_ERR("no memory for the settings\n");
 		return -1;
 	}
-	for(i = 0; i < count; i++) {
-		if(pushwake_setting_at(&row, i) < 0) {
+	for(i = 0; pushwake_setting_at(&row, i) == PUSHWAKE_OK; i++) {
+		if(i == most) {
+			LM_ERR("libpushwake has more than the %u settings that this module knows: rebuild it\n", (unsigned)most);
 			return -1;
 		}
 		/* once per type: modparam(..., 40) and modparam(..., "40") are the same */

@@ -87,12 +87,6 @@ public final class EngineClient {
         link = EngineLink()
     }
 
-    /// Learns from another client of this process whether the engine hangs.
-    public func learn(from other: EngineClient) {
-        if other.circuit.isOpen { other.drain() }
-        circuit = other.circuit
-    }
-
     /// The next message of a connection that follows events; nil when there is none yet.
     public func nextEvent() throws(ClientError) -> MessageReader? {
         guard let socket = link.socket else { throw .unavailable("the engine closed the connection") }

@@ -60,7 +60,7 @@ package struct WaitEvent: Equatable {
     }
 }
 
-/// What a waiting channel hears; raw values are `enum pushwake_wait_kind`.
+/// What a waiting channel hears; raw values go over the wire.
 package enum WaitKind: Int {
     case registered = 1
     case timedOut = 2

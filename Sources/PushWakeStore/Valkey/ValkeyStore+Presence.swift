@@ -90,11 +90,11 @@ extension ValkeyStore {
     }
 }
 
-/// What a node says of itself: "started-at identity version". Earlier releases say no identity.
+/// What a node says of itself: "started-at identity version".
 struct Presence: Equatable {
     /// Seconds since 1970.
     let startedAt: Int64
-    /// Which engine says it; empty: an earlier release.
+    /// Which engine says it.
     let identity: String
     let version: String
 
@@ -108,7 +108,7 @@ struct Presence: Equatable {
     init(_ text: String) {
         let words = text.split(separator: " ").map(String.init)
         startedAt = Int64(words.first ?? "") ?? 0
-        identity = words.count > 2 ? words[1] : ""
+        identity = words.dropFirst().first ?? ""
         version = words.last ?? ""
     }
 

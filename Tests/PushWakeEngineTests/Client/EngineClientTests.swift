@@ -154,20 +154,6 @@ extension EngineClient {
         #expect(SystemClock.monotonicMilliseconds() - begin < 1000)
         #expect(engine.requests().count == 1)
     }
-
-    @Test func `tells another client of its process`() throws {
-        let engine = try MuteEngine()
-        let (client, other) = (try engine.client(), try engine.client())
-        #expect(client.ask() == .timeout)
-        let first = try #require(engine.requests().first)
-        other.learn(from: client)
-        #expect(other.ask() == .timeout)
-        #expect(engine.requests().isEmpty)
-        engine.reply(to: first)
-        other.learn(from: client)
-        #expect(other.ask() == .timeout)
-        #expect(engine.requests().count == 1)
-    }
 }
 
 @Suite struct `Clients of several threads` {

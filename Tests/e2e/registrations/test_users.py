@@ -21,13 +21,12 @@ class Header(ctypes.Structure):
 
 class Register(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("aor", Text), ("call_id", Text), ("headers", ctypes.POINTER(Header)),
-                ("header_count", ctypes.c_size_t), ("cseq", ctypes.c_uint32), ("granted_expires", ctypes.c_int32)]
+                ("header_count", ctypes.c_size_t), ("cseq", ctypes.c_uint32), ("granted_expires", ctypes.c_int32),
+                ("others", ctypes.c_char * 56)]
 
 
 class Registered(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("outcome", ctypes.c_int), ("bindings", ctypes.c_int),
-                ("reply_code", ctypes.c_int), ("min_expires", ctypes.c_uint32), ("reply_reason", Text),
-                ("feature_caps", Text), ("problems", Text), ("stale_contacts", Text)]
+    _fields_ = [("size", ctypes.c_size_t), ("outcome", ctypes.c_int), ("others", ctypes.c_char * 92)]
 
 
 def text(string):
