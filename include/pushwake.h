@@ -20,7 +20,7 @@
  * Structs    Start from the _INIT macro, which stores sizeof in .size. Fields are
  *            only ever appended; a zero field means its default.
  * Threads    Only one thread at a time may use an object, except a client after
- *            pushwake_client_share(). Different objects are independent. The library
+ *            pushwake_client_make_shared(). Different objects are independent. The library
  *            starts threads only in pushwake_engine_run() and pushwake_tool_run().
  * Processes  A settings object and a client may be made before fork(): a client
  *            opens its connection to the engine at the first call in each process.
@@ -29,8 +29,8 @@
  *            waited so long, calls with the same client fail at once for a second,
  *            unless the engine answers earlier. Exceptions: pushwake_query() (5
  *            seconds a page, not for SIP workers; engine_timeout for the bindings of
- *            one AoR) and the functions built on it, pushwake_client_await(),
- *            pushwake_settings_try() (10 seconds), and pushwake_supervisor_free()
+ *            one AoR) and the functions built on it, pushwake_client_wait_for_engine(),
+ *            pushwake_settings_trial() (10 seconds), and pushwake_supervisor_free()
  *            (2 seconds).
  * Callbacks  Run inside the call they were given to, must not block, and may not
  *            call back into the same object.
@@ -139,7 +139,7 @@ int pushwake_settings_check(pushwake_settings *settings, pushwake_problem_fn on_
  * reads keys, certificates and templates and looks at the store, in a process of its own. Returns the number of
  * problems that would leave this host without push and that `earlier` does not have; PUSHWAKE_LOG_ERROR for each. Takes up to 10
  * seconds: not for SIP workers. */
-int pushwake_settings_try(pushwake_settings *settings, pushwake_settings *earlier, pushwake_problem_fn on_problem,
+int pushwake_settings_trial(pushwake_settings *settings, pushwake_settings *earlier, pushwake_problem_fn on_problem,
                           void *context);
 
 /* Text of the last failure on these settings. */
@@ -158,7 +158,7 @@ pushwake_str pushwake_client_error(pushwake_client *client);
 /* From now on any number of threads may use the client at once. Each question has its own connection until it is
  * answered. Messages without an answer (such as pushwake_progressed()) reach the engine in the order of the calls.
  * Use it only in a process that does not fork. PUSHWAKE_ERR_REFUSED: the system has no room for thread-local data. */
-int pushwake_client_share(pushwake_client *client);
+int pushwake_client_make_shared(pushwake_client *client);
 
 /* Gives a shared client other settings; calls under way end with the old ones. PUSHWAKE_ERR_INVALID_ARGUMENT: the client
  * is not shared. */
@@ -166,7 +166,7 @@ int pushwake_client_replace(pushwake_client *client, pushwake_settings *settings
 
 /* Waits until an engine answers, at most this many milliseconds. Call it when the host starts. Anything reported before the
  * engine answers is lost. */
-int pushwake_client_await(pushwake_client *client, int milliseconds);
+int pushwake_client_wait_for_engine(pushwake_client *client, int milliseconds);
 
 /* What to log about a call that failed with this status: at most one line in ten seconds, which says how many failures were
  * left out. 1: log *line; 0: log nothing. */
@@ -177,7 +177,7 @@ typedef struct pushwake_header {
     pushwake_str value;
 } pushwake_header;
 
-enum pushwake_verdict {
+enum pushwake_contact_action {
     PUSHWAKE_RING = 0, /* send the request to this contact now */
     PUSHWAKE_HOLD = 1  /* not now: its phone is being woken, or another contact of that phone rings */
 };
@@ -200,13 +200,13 @@ enum pushwake_reach {
 typedef struct pushwake_contact {
     pushwake_str uri;
     pushwake_str instance;  /* +sip.instance with or without its quotes, or empty */
-    int32_t registered_ago; /* seconds since its last REGISTER; -1: not known */
-    int reachable;          /* enum pushwake_reach */
-    int verdict;            /* out: enum pushwake_verdict */
-    int leg;                /* out: number of the leg when the verdict is PUSHWAKE_RING, else 0 */
+    int32_t age_s;          /* seconds since its last REGISTER; -1: not known */
+    int reach;              /* enum pushwake_reach */
+    int action;             /* out: enum pushwake_contact_action */
+    int leg;                /* out: number of the leg when the action is PUSHWAKE_RING, else 0 */
     pushwake_str key;       /* the host's name for it, which verbs use too; empty: the URI */
     pushwake_str flow;      /* address and transport that its REGISTER came from; empty: not known */
-    pushwake_str registration; /* Call-ID of its REGISTER */
+    pushwake_str register_call_id; /* of its last REGISTER */
     int behind_proxy;       /* 1: a proxy stands before the phone (Path) */
     int leg_status;         /* for pushwake_resume(): the last status that came for `leg`; 0: none. From 300 on it is what
                              * the phone, or a proxy before it, has answered for good */
@@ -218,20 +218,19 @@ typedef struct pushwake_contact {
 /* A host holds a request and executes verbs for it; it decides nothing. A leg is
  * the request as sent to one contact: a branch, or a channel. */
 enum pushwake_verb_kind {
-    PUSHWAKE_VERB_RING    = 1, /* send the request to `contact` as `leg`; close the leg `replaces` unless it is 0.
+    PUSHWAKE_VERB_RING    = 1, /* send the request to `contact` as `leg`; close `replaced_leg` unless it is 0.
                                 * `reason`, unless empty: why no push can wake the phone, so that it is rung directly */
     PUSHWAKE_VERB_RESEND  = 2, /* send the datagram of `leg` once more */
-    PUSHWAKE_VERB_HOLD    = 3, /* keep the request open for `milliseconds`, even if its legs end. `replaces` is a
-                                * number, higher than that of each earlier HOLD and GIVE_UP */
+    PUSHWAKE_VERB_HOLD    = 3, /* keep the request open for `milliseconds`, even if its legs end */
     PUSHWAKE_VERB_GIVE_UP = 4, /* stop waiting: the open legs decide; without any, send the best answer, or
                                 * `status` if there is none. Empty `reason`: time is over. A
                                 * PUSHWAKE_HOST_DIALPLAN gets it when its last leg is over. `leg` is the newest
                                 * leg that the engine knows. Ignore the verb if that leg could not be sent, or if
-                                * a HOLD with a higher `replaces` arrived before it */
-    PUSHWAKE_VERB_SHOW_END = 5, /* the request is over, but this phone shows a call: send INVITE and CANCEL with
+                                * a HOLD with a higher `sequence` arrived before it */
+    PUSHWAKE_VERB_RING_AND_CANCEL = 5, /* the request is over, but this phone shows a call: send INVITE and CANCEL with
                                 * `reason` to `contact` */
     PUSHWAKE_VERB_PUSHED  = 6, /* a push for the device `leg` (from 0) was accepted: remember it for pushwake_resume() */
-    PUSHWAKE_VERB_TELL    = 7, /* send the caller the provisional `status`, 110, 180, 182 or 183, with a To tag */
+    PUSHWAKE_VERB_PROVISIONAL = 7, /* send the caller the provisional `status`, 110, 180, 182 or 183, with a To tag */
     PUSHWAKE_VERB_CLOSE   = 8  /* end `leg`, and do not wait for its answer */
 };
 
@@ -239,15 +238,16 @@ typedef struct pushwake_verb {
     size_t size;
     int kind;            /* enum pushwake_verb_kind; skip one that you do not know */
     int leg;
-    int replaces;
+    int replaced_leg;    /* for PUSHWAKE_VERB_RING */
+    int sequence;        /* for PUSHWAKE_VERB_HOLD and PUSHWAKE_VERB_GIVE_UP: higher than that of each earlier one */
     int status;
     int64_t milliseconds;
     uint64_t handle;     /* of the request, as in pushwake_wake_request */
     pushwake_str aor;
     pushwake_str domain;
     pushwake_str contact; /* key */
-    pushwake_str reason;  /* text; for PUSHWAKE_VERB_SHOW_END the value of a Reason header (RFC 3326) */
-    /* For PUSHWAKE_VERB_SHOW_END, whose request has ended. */
+    pushwake_str reason;  /* text; for PUSHWAKE_VERB_RING_AND_CANCEL the value of a Reason header (RFC 3326) */
+    /* For PUSHWAKE_VERB_RING_AND_CANCEL, whose request has ended. */
     pushwake_str call_id;
     pushwake_str from_uri;
     pushwake_str from_tag;
@@ -366,10 +366,10 @@ typedef struct pushwake_upstream_request {
     pushwake_str to_uri;
     pushwake_str call_id;
     pushwake_str route;        /* SIP URI of a next hop that the script chose, or empty */
-    pushwake_str local;        /* host:port under which the server reaches this host */
+    pushwake_str local_address; /* host:port under which the server reaches this host */
     const pushwake_header *headers; /* all of them, in order */
     size_t header_count;
-    uint64_t resumed;          /* 1: held since before this engine started. The call waits for a slow engine, as
+    uint64_t is_retry;         /* 1: held since before this engine started. The call waits for a slow engine, as
                                 * pushwake_resume() does; if it stays silent, ask again a little later */
 } pushwake_upstream_request;
 #define PUSHWAKE_UPSTREAM_REQUEST_INIT                                                     \
@@ -378,7 +378,7 @@ typedef struct pushwake_upstream_request {
 
 enum pushwake_upstream_kind {
     PUSHWAKE_UPSTREAM_SEND   = 1, /* send a REGISTER, and pass its final answer to pushwake_upstream_answered() */
-    PUSHWAKE_UPSTREAM_ACCEPT = 2, /* save the held REGISTER `handle` under `uri`, with `account` and `headers` */
+    PUSHWAKE_UPSTREAM_ACCEPT = 2, /* save the held REGISTER `handle` under `local_user`, with `account` and `headers` */
     PUSHWAKE_UPSTREAM_REFUSE = 3  /* answer the held REGISTER `handle` with `status`, `reason` and `headers` */
 };
 
@@ -389,10 +389,11 @@ typedef struct pushwake_upstream {
     int status;
     uint64_t id;          /* of the REGISTER that is sent */
     uint64_t handle;
-    int64_t at_most;      /* longest registration of the phone in seconds; -1: no limit */
+    int64_t max_expires;  /* longest registration of the phone in seconds; -1: no limit */
     uint32_t cseq;
     pushwake_str account;
-    pushwake_str uri;     /* SEND: From and To; ACCEPT: the user on this host */
+    pushwake_str local_user;  /* for ACCEPT: URI of the user on this host */
+    pushwake_str server_user; /* for SEND: From and To */
     pushwake_str request_uri;
     pushwake_str next_hop; /* SIP URI; empty: where request_uri leads */
     pushwake_str call_id;
@@ -466,7 +467,7 @@ enum pushwake_scope {
 typedef struct pushwake_wake_request {
     size_t size;
     int event; /* enum pushwake_event */
-    int ring_seconds; /* how long the request is held; 0: the setting wake_timeout */
+    int hold_seconds; /* how long the request is held; 0: the setting wake_timeout */
     pushwake_str aor;
     pushwake_str call_id;
     pushwake_str from_uri;     /* sip:alice@example.com */
@@ -587,7 +588,7 @@ int pushwake_dialog_user(pushwake_str *aor, pushwake_client *client, pushwake_st
 int pushwake_node_user(pushwake_str *aor, pushwake_client *client, pushwake_str route);
 
 /* Pushes to every sleeping phone of the AoR and fills in what to do with each
- * contact (`verdict`). Copies of a request (same AoR, event, Call-ID and CSeq) push once. */
+ * contact (`action`). Copies of a request (same AoR, event, Call-ID and CSeq) push once. */
 int pushwake_wake(pushwake_wake_result *out, pushwake_client *client, pushwake_wake_request *request);
 
 /* Reports the `status` of a leg of a watched request: 100 to 699 is an answer; -1: the
@@ -880,7 +881,7 @@ int pushwake_legs_use(pushwake_legs *legs, pushwake_settings *settings, pushwake
 /* A SIP request of the host. Answers and orders come inside this call, or later. What is not SIP is dropped. */
 int pushwake_legs_receive(pushwake_legs *legs, pushwake_str message);
 
-/* Who the user of a request is: of `user` count `contacts`, `call_id`, who calls, `media` and `ring_seconds`; those that
+/* Who the user of a request is: of `user` count `contacts`, `call_id`, who calls, `media` and `hold_seconds`; those that
  * are empty are as the request says, and `scope`. `may_wake`: pushwake_may_wake(); 0: who can be reached is rung, and that is all. */
 int pushwake_legs_described(pushwake_legs *legs, uint64_t handle, const pushwake_wake_request *user, int may_wake);
 
@@ -908,7 +909,7 @@ int pushwake_legs_process(pushwake_legs *legs);
  * as the program pushwake, and never in that of a PBX: it loads the code that reads
  * keys and talks to providers, handles signals, and starts threads. supervised 1: more
  * settings come over standard input, up to an empty line; the engine ends when that
- * input does. supervised 2: what pushwake_settings_try() runs. PUSHWAKE_ERR_CONFIG: it
+ * input does. supervised 2: what pushwake_settings_trial() runs. PUSHWAKE_ERR_CONFIG: it
  * could not start, and has written the reason to standard error. */
 int pushwake_engine_run(pushwake_settings *settings, int supervised);
 

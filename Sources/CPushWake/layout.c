@@ -13,14 +13,14 @@ _Static_assert(sizeof(pushwake_register_result) == 104, "pushwake_register_resul
 _Static_assert(sizeof(pushwake_contact) == 128, "pushwake_contact");
 _Static_assert(sizeof(pushwake_wake_request) == 360, "pushwake_wake_request");
 _Static_assert(sizeof(pushwake_wake_result) == 64, "pushwake_wake_result");
-_Static_assert(sizeof(pushwake_verb) == 240, "pushwake_verb");
+_Static_assert(sizeof(pushwake_verb) == 248, "pushwake_verb");
 _Static_assert(sizeof(pushwake_resume_request) == 80, "pushwake_resume_request");
 _Static_assert(sizeof(pushwake_send_request) == 304, "pushwake_send_request");
 _Static_assert(sizeof(pushwake_field) == 40, "pushwake_field");
 _Static_assert(sizeof(pushwake_result) == 136, "pushwake_result");
 _Static_assert(sizeof(pushwake_supervisor_config) == 56, "pushwake_supervisor_config");
 _Static_assert(sizeof(pushwake_upstream_request) == 120, "pushwake_upstream_request");
-_Static_assert(sizeof(pushwake_upstream) == 176, "pushwake_upstream");
+_Static_assert(sizeof(pushwake_upstream) == 192, "pushwake_upstream");
 _Static_assert(sizeof(pushwake_upstream_answer) == 56, "pushwake_upstream_answer");
 _Static_assert(sizeof(pushwake_leg_order) == 200, "pushwake_leg_order");
 _Static_assert(sizeof(pushwake_legs_config) == 64, "pushwake_legs_config");

@@ -26,8 +26,8 @@ public func pushwake_client_error(_ client: OpaquePointer!) -> pushwake_str {
     return handle.errorArena.keep(handle.error)
 }
 
-@_cdecl("pushwake_client_share") @implementation
-public func pushwake_client_share(_ client: OpaquePointer!) -> CInt {
+@_cdecl("pushwake_client_make_shared") @implementation
+public func pushwake_client_make_shared(_ client: OpaquePointer!) -> CInt {
     guard let handle = borrow(client, as: ClientHandle.self) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     return handle.share() ? 0 : PUSHWAKE_ERR_REFUSED.rawValue
 }
@@ -41,8 +41,8 @@ public func pushwake_client_replace(_ client: OpaquePointer!, _ settings: Opaque
     return 0
 }
 
-@_cdecl("pushwake_client_await") @implementation
-public func pushwake_client_await(_ client: OpaquePointer!, _ milliseconds: CInt) -> CInt {
+@_cdecl("pushwake_client_wait_for_engine") @implementation
+public func pushwake_client_wait_for_engine(_ client: OpaquePointer!, _ milliseconds: CInt) -> CInt {
     guard let handle = asking(client) else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
     return handle.client.awaitEngine(milliseconds: Int64(milliseconds)) ? 0 : PUSHWAKE_ERR_UNAVAILABLE.rawValue
 }

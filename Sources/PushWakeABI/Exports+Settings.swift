@@ -111,8 +111,8 @@ public func pushwake_settings_replace(_ settings: OpaquePointer!, _ earlier: Opa
     return handle.settings == earlier.settings ? 1 : 0
 }
 
-@_cdecl("pushwake_settings_try") @implementation
-public func pushwake_settings_try(
+@_cdecl("pushwake_settings_trial") @implementation
+public func pushwake_settings_trial(
     _ settings: OpaquePointer!, _ earlier: OpaquePointer!, _ on_problem: pushwake_problem_fn!,
     _ context: UnsafeMutableRawPointer!
 ) -> CInt {

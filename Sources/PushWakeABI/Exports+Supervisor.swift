@@ -23,7 +23,9 @@ public func pushwake_supervisor_new(
             verbs.read(message)
             // What waiting legs hold they execute themselves; that a call is over is shown by the host.
             verbs.each { verb in
-                guard !WaitingLegs.isOwn(verb.pointee.handle) || verb.pointee.kind == PUSHWAKE_VERB_SHOW_END.rawValue
+                guard
+                    !WaitingLegs.isOwn(verb.pointee.handle)
+                        || verb.pointee.kind == PUSHWAKE_VERB_RING_AND_CANCEL.rawValue
                 else {
                     return
                 }

@@ -27,18 +27,18 @@ public func pushwake_upstream_register(
     engine.put(.toURI, wanted.to_uri.bytes.span)
     engine.put(.callID, wanted.call_id.bytes.span)
     engine.put(.route, wanted.route.bytes.span)
-    engine.put(.local, wanted.local.bytes.span)
+    engine.put(.local, wanted.local_address.bytes.span)
     engine.put(wanted.headers, wanted.header_count) { header in
         let (name, value) = (header.name.bytes.span, header.value.bytes.span)
         return RegistrationReader.reads(name) || HeaderLine.authorization(name: name, value: value) != nil
     }
-    let isResumed = wanted.resumed != 0
+    let isRetry = wanted.is_retry != 0
     // As in pushwake_resume(): no SIP worker asks it.
-    let status = ask(handle, milliseconds: isResumed ? handle.settings.integer(.engineTimeout) : nil) {
+    let status = ask(handle, milliseconds: isRetry ? handle.settings.integer(.engineTimeout) : nil) {
         action(context, $0)
     }
     let isSilent = status == PUSHWAKE_ERR_TIMEOUT.rawValue || status == PUSHWAKE_ERR_UNAVAILABLE.rawValue
-    if status < 0, !(isResumed && isSilent) { refuse(wanted.handle) { action(context, $0) } }
+    if status < 0, !(isRetry && isSilent) { refuse(wanted.handle) { action(context, $0) } }
     return status
 }
 

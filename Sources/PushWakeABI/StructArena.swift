@@ -87,7 +87,9 @@ extension pushwake_verb: MessageStruct {
         switch field.tag {
         case .handle: handle = UInt64(bitPattern: reader.number(field))
         case .leg: leg = CInt(clamping: reader.number(field))
-        case .replaces: replaces = CInt(clamping: reader.number(field))
+        case .replaces where kind == CInt(PUSHWAKE_VERB_RING.rawValue):
+            replaced_leg = CInt(clamping: reader.number(field))
+        case .replaces: sequence = CInt(clamping: reader.number(field))
         case .status: status = CInt(clamping: reader.number(field))
         case .milliseconds: milliseconds = reader.number(field)
         case .cseq: cseq = UInt32(truncatingIfNeeded: reader.number(field))
@@ -116,7 +118,7 @@ extension pushwake_upstream: MessageStruct {
         self.init()
         size = MemoryLayout<Self>.size
         kind = CInt(clamping: number)
-        at_most = -1
+        max_expires = -1
     }
 
     mutating func take(_ field: MessageReader.Field, _ reader: MessageReader, _ arena: TextArena) {
@@ -124,10 +126,11 @@ extension pushwake_upstream: MessageStruct {
         case .handle: handle = UInt64(bitPattern: reader.number(field))
         case .upstreamID: id = UInt64(bitPattern: reader.number(field))
         case .status: status = CInt(clamping: reader.number(field))
-        case .atMost: at_most = reader.number(field)
+        case .atMost: max_expires = reader.number(field)
         case .cseq: cseq = UInt32(truncatingIfNeeded: reader.number(field))
         case .account: account = arena.keep(field, reader)
-        case .toURI: uri = arena.keep(field, reader)
+        case .toURI where kind == CInt(PUSHWAKE_UPSTREAM_SEND.rawValue): server_user = arena.keep(field, reader)
+        case .toURI: local_user = arena.keep(field, reader)
         case .requestURI: request_uri = arena.keep(field, reader)
         case .route: next_hop = arena.keep(field, reader)
         case .callID: call_id = arena.keep(field, reader)

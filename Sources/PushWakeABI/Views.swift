@@ -48,10 +48,10 @@ struct ContactsView {
     subscript(index: Int) -> pushwake_contact { place(index)?.pointee ?? pushwake_contact() }
 
     /// Writes what the engine said of a contact into the caller's array, which was given as one that can be written.
-    func put(verdict: CInt, leg: CInt, at index: Int) {
+    func put(action: CInt, leg: CInt, at index: Int) {
         guard indices.contains(index), let contact = place(index) else { return }
         let place = UnsafeMutablePointer(mutating: contact)
-        (place.pointee.verdict, place.pointee.leg) = (verdict, leg)
+        (place.pointee.action, place.pointee.leg) = (action, leg)
     }
 
     private func place(_ index: Int) -> UnsafePointer<pushwake_contact>? {
@@ -64,10 +64,10 @@ extension pushwake_contact {
     func put(into engine: EngineClient, withLeg: Bool = false, withExpiry: Bool = false) {
         engine.put(.contactURI, uri.bytes.span)
         engine.put(.contactInstance, instance.bytes.span)
-        engine.put(.contactAge, Int64(registered_ago))
+        engine.put(.contactAge, Int64(age_s))
         if !key.isEmpty { engine.put(.contactKey, key.bytes.span) }
         if !flow.isEmpty { engine.put(.contactFlow, flow.bytes.span) }
-        if !registration.isEmpty { engine.put(.contactRegistration, registration.bytes.span) }
+        if !register_call_id.isEmpty { engine.put(.contactRegistration, register_call_id.bytes.span) }
         if behind_proxy != 0 { engine.put(.contactProxy, 1) }
         if !path.isEmpty { engine.put(.contactPath, path.bytes.span) }
         if withExpiry, expires != 0 { engine.put(.contactExpires, expires) }
@@ -75,7 +75,7 @@ extension pushwake_contact {
             engine.put(.leg, Int64(leg))
             engine.put(.status, Int64(leg_status))
         }
-        engine.put(.contactReachable, Int64(reachable))
+        engine.put(.contactReachable, Int64(reach))
     }
 }
 
@@ -85,10 +85,10 @@ extension pushwake_contact {
         var contact = WakeMessage.Contact(uri: uri.string)
         contact.instance = WakeMessage.unquoted(instance.string)
         contact.key = key.isEmpty ? contact.uri : key.string
-        (contact.flow, contact.path, contact.registration) = (flow.string, path.string, registration.string)
-        contact.age = Int64(registered_ago)
+        (contact.flow, contact.path, contact.registration) = (flow.string, path.string, register_call_id.string)
+        contact.age = Int64(age_s)
         contact.isBehindProxy = behind_proxy != 0
-        contact.reach = UInt8(exactly: reachable).flatMap { CallContact.Reach(rawValue: $0) } ?? .datagram
+        contact.reach = UInt8(exactly: reach).flatMap { CallContact.Reach(rawValue: $0) } ?? .datagram
         return contact
     }
 }
@@ -157,7 +157,7 @@ struct WakeRequestView {
     /// What the host has read of the request itself.
     private func putGiven(into engine: EngineClient) {
         engine.put(.event, Int64(request.event))
-        engine.put(.seconds, Int64(request.ring_seconds))
+        engine.put(.seconds, Int64(request.hold_seconds))
         engine.put(.callID, request.call_id.bytes.span)
         if let caller = Self.caller(of: request) {
             engine.put(.fromURI, caller.uri)
@@ -191,7 +191,7 @@ struct WakeRequestView {
             user.fromURI = request.from_uri.string
             user.fromDisplay = NameAddress.displayName(request.from_display.bytes.span)
         }
-        user.seconds = Int64(request.ring_seconds)
+        user.seconds = Int64(request.hold_seconds)
         user.offersVideo = request.media & UInt64(PUSHWAKE_MEDIA_VIDEO) != 0
         user.scope = UInt8(exactly: request.scope).flatMap { WakeMessage.Scope(rawValue: $0) } ?? .user
         return user
@@ -217,7 +217,7 @@ struct WakeRequestView {
         reader.headers(request.headers, request.header_count, shown: request.shown)
         reader.body(request.text.bytes.span)
         let read = reader.finish()
-        let decision = policy.decision(on: read, hasPURR: !read.purr.isEmpty, wanted: Int64(request.ring_seconds))
+        let decision = policy.decision(on: read, hasPURR: !read.purr.isEmpty, wanted: Int64(request.hold_seconds))
         guard case .wakes(let event, let occasion, let seconds) = decision else { return false }
         engine.put(.event, Int64(event.rawValue))
         engine.put(.occasion, Int64(occasion.rawValue))
@@ -237,12 +237,12 @@ struct WakeRequestView {
 
     /// What the answer says; actions and legs go into the caller's array of contacts.
     ///
-    /// A verdict that this release does not know makes it as good as none: all that the host could do with it is guess.
+    /// An action that this release does not know makes it as good as none: all that the host could do with it is guess.
     func result(
         _ reply: MessageReader, size: Int, _ arena: TextArena
     ) throws(ClientError) -> pushwake_wake_result {
         var result = pushwake_wake_result(size: size)
-        var verdicts: ArraySlice<UInt8> = []
+        var actions: ArraySlice<UInt8> = []
         var legs: ArraySlice<UInt8> = []
         var reader = reply
         while let field = reader.next() {
@@ -254,19 +254,19 @@ struct WakeRequestView {
             case .hold: result.hold_ms = reader.number(field)
             case .limit: result.limit_ms = reader.number(field)
             case .ticket: result.ticket = arena.keep(reader.bytes[field.range])
-            case .verdicts: verdicts = reader.bytes[field.range]
+            case .verdicts: actions = reader.bytes[field.range]
             case .legs: legs = reader.bytes[field.range]
             default: break
             }
         }
-        if let unknown = verdicts.first(where: { UInt32($0) > PUSHWAKE_HOLD.rawValue }) {
-            throw .unavailable("the engine is of a later release (verdict \(unknown)); install both of one release")
+        if let unknown = actions.first(where: { UInt32($0) > PUSHWAKE_HOLD.rawValue }) {
+            throw .unavailable("the engine is of a later release (action \(unknown)); install both of one release")
         }
         result.deadline_ms = result.limit_ms &+ Self.grace
-        for index in contacts.indices where index < verdicts.count {
+        for index in contacts.indices where index < actions.count {
             let at = legs.startIndex + 2 * index
             let leg = at + 1 < legs.endIndex ? CInt(legs[at]) | CInt(legs[at + 1]) << 8 : 0
-            contacts.put(verdict: CInt(verdicts[verdicts.startIndex + index]), leg: leg, at: index)
+            contacts.put(action: CInt(actions[actions.startIndex + index]), leg: leg, at: index)
         }
         return result
     }

@@ -115,8 +115,8 @@ static void check_settings(pushwake_settings *settings)
     CHECK(pushwake_settings_set(later, text("fcm_key1"), text("/a.json")) == PUSHWAKE_OK);
     CHECK(pushwake_settings_replace(later, settings) == 0);
     INVALID(pushwake_settings_replace(later, NULL));
-    INVALID(pushwake_settings_try(NULL, settings, count_problem, &problems));
-    INVALID(pushwake_settings_try(later, NULL, count_problem, &problems));
+    INVALID(pushwake_settings_trial(NULL, settings, count_problem, &problems));
+    INVALID(pushwake_settings_trial(later, NULL, count_problem, &problems));
     INVALID(pushwake_settings_replace(NULL, settings));
     pushwake_settings_free(later);
 
@@ -304,12 +304,12 @@ static void check_words(pushwake_client *client)
     INVALID(pushwake_report(NULL, PUSHWAKE_REPORT_STATS, NULL, 0, take_line, &lines));
     CHECK(lines == 0);
 
-    CHECK(pushwake_client_await(client, 0) == PUSHWAKE_ERR_UNAVAILABLE);
-    CHECK(pushwake_client_await(client, -5) == PUSHWAKE_ERR_UNAVAILABLE);
-    INVALID(pushwake_client_await(NULL, 0));
+    CHECK(pushwake_client_wait_for_engine(client, 0) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(pushwake_client_wait_for_engine(client, -5) == PUSHWAKE_ERR_UNAVAILABLE);
+    INVALID(pushwake_client_wait_for_engine(NULL, 0));
     INVALID(pushwake_client_warning(NULL, client, -3));
     INVALID(pushwake_client_warning(&line, NULL, -3));
-    INVALID(pushwake_client_share(NULL));
+    INVALID(pushwake_client_make_shared(NULL));
     INVALID(pushwake_client_replace(NULL, NULL));
 }
 
@@ -332,7 +332,7 @@ static void check_upstream(pushwake_client *client)
     request.header_count = 1;
     CHECK(pushwake_upstream_register(client, &request, take_refusal, &refused) == PUSHWAKE_ERR_UNAVAILABLE);
     CHECK(refused == 2);
-    request.resumed = 1;
+    request.is_retry = 1;
     CHECK(pushwake_upstream_register(client, &request, take_refusal, &refused) == PUSHWAKE_ERR_UNAVAILABLE);
     CHECK(refused == 2);
     request.size--;
@@ -393,8 +393,8 @@ static void check_wake(pushwake_client *client)
     pushwake_contact contact;
     memset(&contact, 0, sizeof(contact));
     contact.uri = text("sip:alice@192.0.2.1");
-    contact.registered_ago = -1;
-    contact.verdict = 77;
+    contact.age_s = -1;
+    contact.action = 77;
     request.aor = text("alice@example.com");
     request.call_id = text("call-1");
     request.contacts = &contact;
@@ -413,7 +413,7 @@ static void check_wake(pushwake_client *client)
     CHECK(pushwake_wake(&result, client, &request) < 0);
     request.contact_count = 0;
     request.text = broken;
-    request.ring_seconds = -5;
+    request.hold_seconds = -5;
     CHECK(pushwake_wake(&result, client, &request) < 0);
 
     INVALID(pushwake_wake(NULL, client, &request));

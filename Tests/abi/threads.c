@@ -324,8 +324,8 @@ int main(void)
     set(settings, "engine_timeout", "9000");
     CHECK(pushwake_client_new(&client, settings) == PUSHWAKE_OK);
     CHECK(pushwake_client_replace(client, settings) == PUSHWAKE_ERR_INVALID_ARGUMENT);
-    CHECK(pushwake_client_share(client) == PUSHWAKE_OK);
-    CHECK(pushwake_client_share(client) == PUSHWAKE_OK);
+    CHECK(pushwake_client_make_shared(client) == PUSHWAKE_OK);
+    CHECK(pushwake_client_make_shared(client) == PUSHWAKE_OK);
 
     int64_t begin = milliseconds();
     run_workers(client);
@@ -364,7 +364,7 @@ int main(void)
     }
     CHECK(milliseconds() - begin < 1000);
     check_warnings(client);
-    CHECK(pushwake_client_await(client, 50) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(pushwake_client_wait_for_engine(client, 50) == PUSHWAKE_ERR_UNAVAILABLE);
 
     pushwake_client_free(client);
     pushwake_settings_free(settings);

@@ -58,7 +58,7 @@ static void ring(struct pushwake__call *call, const pushwake_verb *verb)
 		pushwake__leg_refuse(call, verb->leg);
 		return;
 	}
-	pushwake__leg_queue(call, verb->leg, &contact, verb->replaces, reason);
+	pushwake__leg_queue(call, verb->leg, &contact, verb->replaced_leg, reason);
 	pushwake__call_look(call);
 	pushwake__contact_free(contact);
 	if (call->ended) {
@@ -109,7 +109,7 @@ static void give_up(struct pushwake__call *call, const pushwake_verb *verb)
 	int is_late;
 
 	ao2_lock(call);
-	is_late = (verb->leg > 0 && verb->leg == call->unsent_leg) || (verb->replaces > 0 && verb->replaces < call->turn);
+	is_late = (verb->leg > 0 && verb->leg == call->unsent_leg) || (verb->sequence > 0 && verb->sequence < call->turn);
 	call->given_up |= !is_late;
 	if (!is_late && verb->reason.len && !call->reason) {
 		call->reason = ast_strndup(verb->reason.ptr, verb->reason.len);
@@ -131,7 +131,7 @@ static void hold(struct pushwake__call *call, const pushwake_verb *verb)
 	int is_new;
 
 	ao2_lock(call);
-	call->turn = MAX(call->turn, verb->replaces);
+	call->turn = MAX(call->turn, verb->sequence);
 	is_new = call->event == PUSHWAKE_EVENT_CALL && !call->ended && !call->given_up && !call->has_waited;
 	if (is_new) {
 		call->has_waited = 1;
@@ -154,7 +154,7 @@ void pushwake__verb_execute(const pushwake_verb *verb)
 {
 	struct pushwake__call *call;
 
-	if (verb->kind == PUSHWAKE_VERB_SHOW_END) {
+	if (verb->kind == PUSHWAKE_VERB_RING_AND_CANCEL) {
 		pushwake__show_end(verb);
 		return;
 	}
@@ -182,7 +182,7 @@ void pushwake__verb_execute(const pushwake_verb *verb)
 			ao2_unlock(call);
 		}
 		break;
-	case PUSHWAKE_VERB_TELL:
+	case PUSHWAKE_VERB_PROVISIONAL:
 		tell(call, verb->status);
 		break;
 	case PUSHWAKE_VERB_HOLD:

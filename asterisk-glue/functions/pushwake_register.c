@@ -255,7 +255,7 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 	pushwake_register_request message = PUSHWAKE_REGISTER_REQUEST_INIT;
 	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
 	pushwake_client *client = pushwake__client();
-	pushwake_contact asked[PUSHWAKE__MAX_CONTACTS] = { { .reachable = 0 } };
+	pushwake_contact asked[PUSHWAKE__MAX_CONTACTS] = { { .reach = 0 } };
 	const pushwake_verb *verb;
 	struct pushwake__contacts contacts;
 	size_t index;

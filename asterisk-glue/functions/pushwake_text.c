@@ -96,7 +96,7 @@ static size_t describe_answered(struct text *text, pushwake_contact *asked, size
 			continue;
 		}
 		pushwake__contact_describe(&asked[*count], &target->contact);
-		asked[*count].reachable = PUSHWAKE_REACH_OPEN; /* just now */
+		asked[*count].reach = PUSHWAKE_REACH_OPEN; /* just now */
 		(*count)++;
 	}
 	return silent;

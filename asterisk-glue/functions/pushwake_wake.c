@@ -45,7 +45,7 @@ static void fill_request(pushwake_wake_request *request, const struct pushwake__
 	const struct pushwake__caller *caller, const char *aor, const char *call_id)
 {
 	request->event = wake->is_message ? PUSHWAKE_EVENT_CHAT : PUSHWAKE_EVENT_CALL;
-	request->ring_seconds = wake->timeout;
+	request->hold_seconds = wake->timeout;
 	request->aor = pushwake__str(aor);
 	request->call_id = pushwake__str(call_id);
 	request->method = pushwake__str(wake->is_message ? "MESSAGE" : "INVITE");
@@ -103,7 +103,7 @@ static int take_legs(struct pushwake__wake *wake, struct pushwake__call *call, s
 	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
 		struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
 
-		if (asked[index].verdict != PUSHWAKE_RING) {
+		if (asked[index].action != PUSHWAKE_RING) {
 			continue;
 		}
 		count++;

@@ -23,7 +23,7 @@ static int make_client(pushwake_settings *settings)
 {
 	pushwake_client *made = NULL;
 
-	if (pushwake_client_new(&made, settings) < 0 || pushwake_client_share(made) < 0) {
+	if (pushwake_client_new(&made, settings) < 0 || pushwake_client_make_shared(made) < 0) {
 		pushwake_client_free(made);
 		return -1;
 	}

@@ -101,7 +101,7 @@ int pushwake__config_try(pushwake_settings *settings, pushwake_settings *earlier
 	struct ast_flags flags = { CONFIG_FLAG_NOCACHE };
 	struct ast_config *config = ast_config_load(CONFIG_FILE, flags);
 	struct finding_context finding = { config == CONFIG_STATUS_FILEINVALID ? NULL : config };
-	int problems = pushwake_settings_try(settings, earlier, log_finding, &finding);
+	int problems = pushwake_settings_trial(settings, earlier, log_finding, &finding);
 
 	if (finding.config) {
 		ast_config_destroy(config);

@@ -133,9 +133,9 @@ void pushwake__contact_describe(pushwake_contact *out, const struct pushwake__co
 {
 	out->uri = pushwake__str(contact->uri);
 	out->flow = pushwake__str(contact->flow);
-	out->registration = pushwake__str(contact->registration);
-	out->registered_ago = -1;
-	out->reachable = contact->reach;
+	out->register_call_id = pushwake__str(contact->registration);
+	out->age_s = -1;
+	out->reach = contact->reach;
 	out->behind_proxy = contact->behind_proxy;
 }
 

@@ -197,7 +197,7 @@ static void on_answer(void *context, pushwake_str message)
 
 static void tell(const struct pushwake__told *told)
 {
-	pushwake_contact contact = { .reachable = 0 };
+	pushwake_contact contact = { .reach = 0 };
 
 	switch (told->kind) {
 	case PUSHWAKE__TOLD_MESSAGE:

@@ -153,7 +153,7 @@ int pushwake__supervisor_start(void)
 		return -1;
 	}
 	/* A phone that registers before the engine listens would go without push until its next REGISTER. */
-	if (pushwake_client_await(pushwake__client(), START_WAIT_MS) < 0) {
+	if (pushwake_client_wait_for_engine(pushwake__client(), START_WAIT_MS) < 0) {
 		ast_debug(1, "No engine yet; going on without it\n");
 	}
 	pushwake__devstates_renew();

@@ -98,11 +98,11 @@ int pw_continue_now(sip_msg_t *msg, char *unused, char *unused2)
 	if(action->headers.len > 0) {
 		add_lump_rpl(msg, (char *)action->headers.ptr, (int)action->headers.len, LUMP_RPL_HDR);
 	}
-	if(action->at_most > 0) {
-		limit(msg, (unsigned int)action->at_most);
+	if(action->max_expires > 0) {
+		limit(msg, (unsigned int)action->max_expires);
 	}
-	uri.s = (char *)action->uri.ptr;
-	uri.len = (int)action->uri.len;
+	uri.s = (char *)action->local_user.ptr;
+	uri.len = (int)action->local_user.len;
 	if(pw_save_for(msg, now_table, &uri, action->account) < 0) {
 		LM_DBG("a REGISTER that its server accepted was not saved\n");
 	}

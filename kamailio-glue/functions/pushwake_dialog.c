@@ -52,7 +52,7 @@ static int awake(const pw_contacts_t *known, const pushwake_contact *asked)
 	int i;
 
 	for(i = 0; i < known->n; i++) {
-		if(asked[i].verdict == PUSHWAKE_RING && asked[i].leg > 0) {
+		if(asked[i].action == PUSHWAKE_RING && asked[i].leg > 0) {
 			return i;
 		}
 	}

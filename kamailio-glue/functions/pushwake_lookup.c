@@ -112,7 +112,7 @@ static int is_held(const str *ruid, const pw_contacts_t *known, const pushwake_c
 
 	for(i = 0; i < known->n; i++) {
 		if(STR_EQ(known->v[i].ruid, *ruid)) {
-			return asked[i].verdict == PUSHWAKE_HOLD;
+			return asked[i].action == PUSHWAKE_HOLD;
 		}
 	}
 	return 0;
@@ -140,7 +140,7 @@ static void append_awake(
 	int i;
 
 	for(i = 0; i < known->n && most > 0; i++) {
-		if(asked[i].verdict != PUSHWAKE_HOLD && !has_branch(first, &known->v[i].ruid)) {
+		if(asked[i].action != PUSHWAKE_HOLD && !has_branch(first, &known->v[i].ruid)) {
 			if(pw_contact_append(msg, &known->v[i], NULL) < 0) {
 				return;
 			}
@@ -195,7 +195,7 @@ static int ring_awake(sip_msg_t *msg, str *uri, const pw_hold_plan_t *plan)
 	int i, n = 0;
 
 	for(i = 0; i < plan->contacts->n; i++) {
-		n += plan->asked[i].verdict != PUSHWAKE_HOLD;
+		n += plan->asked[i].action != PUSHWAKE_HOLD;
 	}
 	if(n == 0) {
 		return 0;

@@ -156,7 +156,7 @@ static void send_register(const pushwake_upstream *action)
 	dialog.id.loc_tag = pw_out(action->from_tag);
 	dialog.loc_seq.value = action->cseq - 1; /* tm adds one */
 	dialog.loc_seq.is_set = 1;
-	dialog.loc_uri = pw_out(action->uri);
+	dialog.loc_uri = pw_out(action->server_user);
 	dialog.rem_uri = dialog.loc_uri;
 	dialog.rem_target = pw_out(action->request_uri);
 	dialog.dst_uri = hop;
@@ -222,13 +222,13 @@ static int ask(sip_msg_t *msg, uint64_t handle, int is_resumed, pushwake_upstrea
 
 	trim(&call_id);
 	request.handle = handle;
-	request.resumed = (uint64_t)is_resumed;
+	request.is_retry = (uint64_t)is_resumed;
 	request.headers = headers;
 	request.request_uri = pw_in(GET_RURI(msg));
 	request.to_uri = pw_in(&get_to(msg)->uri);
 	request.call_id = pw_in(&call_id);
 	request.route = pw_in(&msg->dst_uri);
-	local_address(&request.local, msg);
+	local_address(&request.local_address, msg);
 	status = pushwake_upstream_register(pw_client, &request, then, context);
 	free(headers);
 	return status;

@@ -430,9 +430,9 @@ pushwake_contact *pw_contacts_describe(pw_contacts_t *list)
 		out[i].instance = pw_in(&c->instance);
 		out[i].key = pw_in(&c->ruid);
 		out[i].flow = pw_text(c->flow);
-		out[i].registration = pw_in(&c->callid);
-		out[i].registered_ago = c->modified > 0 && c->modified <= now ? (int32_t)(now - c->modified) : -1;
-		out[i].reachable = i < list->n ? reach(c) : PUSHWAKE_REACH_REFUSES;
+		out[i].register_call_id = pw_in(&c->callid);
+		out[i].age_s = c->modified > 0 && c->modified <= now ? (int32_t)(now - c->modified) : -1;
+		out[i].reach = i < list->n ? reach(c) : PUSHWAKE_REACH_REFUSES;
 		out[i].behind_proxy = is_behind_proxy(c);
 		out[i].path = pw_in(&c->path);
 		out[i].expires = c->expires == 0 ? -1 : MAX(c->expires - now, 1);

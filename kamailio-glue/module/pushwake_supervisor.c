@@ -165,7 +165,7 @@ void pw_supervisor_run(void)
  * keeps what comes meanwhile. */
 void pw_engine_await(void)
 {
-	if(pushwake_client_await(pw_client, PW_START_WAIT_MS) < 0) {
+	if(pushwake_client_wait_for_engine(pw_client, PW_START_WAIT_MS) < 0) {
 		LM_DBG("no engine yet; going on without it\n");
 	}
 }

@@ -11,7 +11,7 @@
 
 static int is_named(const pw_hold_plan_t *plan, int i)
 {
-	return plan->asked[i].leg > 0 && plan->asked[i].verdict == PUSHWAKE_RING;
+	return plan->asked[i].leg > 0 && plan->asked[i].action == PUSHWAKE_RING;
 }
 
 static size_t plan_size(const pw_hold_plan_t *plan, int *named)

@@ -55,7 +55,7 @@ static int add_elsewhere(pushwake_contact *asked, int n, tm_cell_t *t, pw_hold_t
 		if(i == known) {
 			asked[n].uri = pw_in(&t->uac[b].uri);
 			asked[n].key = pw_in(&t->uac[b].ruid);
-			asked[n].registered_ago = -1;
+			asked[n].age_s = -1;
 			asked[n].behind_proxy = 1; /* its node is one */
 			asked[n].leg = leg;
 			asked[n++].leg_status = t->uac[b].last_received;
@@ -95,7 +95,7 @@ static int ask(tm_cell_t *t, pw_hold_t *hold)
 		pw.reply_lock(t);
 		for(i = 0; i < contacts.n; i++) {
 			if(!pw_contact_takes(&contacts.v[i], t->uas.request->REQ_METHOD)) {
-				asked[i].reachable = PUSHWAKE_REACH_REFUSES;
+				asked[i].reach = PUSHWAKE_REACH_REFUSES;
 			}
 			find_leg(&asked[i], t, hold, &contacts.v[i]);
 		}

@@ -65,7 +65,7 @@ static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb 
 	pw.reply_lock(t);
 	allowed = pw_leg_allowed(t, hold);
 	if(allowed && contact != NULL && pw_contact_takes(contact, t->uas.request->REQ_METHOD)) {
-		added = pw_leg_add(t, hold, contact, verb->leg, verb->replaces);
+		added = pw_leg_add(t, hold, contact, verb->leg, verb->replaced_leg);
 	}
 	if(added == 0) {
 		pw_stream_watch(t, hold);
@@ -88,7 +88,7 @@ static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb 
 /* Others of the same request may be on their way through another process: a leg that it speaks of, or what opens it again. */
 static enum pw_executed give_up(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, int64_t since_ms)
 {
-	if((verb->leg > 0 && verb->leg == hold->unsent_leg) || (verb->replaces > 0 && verb->replaces < hold->turn)
+	if((verb->leg > 0 && verb->leg == hold->unsent_leg) || (verb->sequence > 0 && verb->sequence < hold->turn)
 			|| since_ms < hold->resumed_ms) {
 		return PW_DONE;
 	}
@@ -139,7 +139,7 @@ static enum pw_executed execute(
 		case PUSHWAKE_VERB_HOLD:
 			pw.reply_lock(t);
 			if(pw_leg_allowed(t, hold)) {
-				hold->turn = MAX(hold->turn, verb->replaces);
+				hold->turn = MAX(hold->turn, verb->sequence);
 				pw_blind_open(t, hold);
 			}
 			pw.reply_unlock(t);
@@ -151,7 +151,7 @@ static enum pw_executed execute(
 				hold->pushed |= (uint64_t)1 << verb->leg;
 			}
 			break;
-		case PUSHWAKE_VERB_TELL:
+		case PUSHWAKE_VERB_PROVISIONAL:
 			pw_tell(t, hold, verb->status);
 			break;
 		case PW_NOTE_LOOK:
@@ -207,7 +207,7 @@ enum pw_executed pw_execute(const pushwake_verb *verb, pw_contacts_t *contacts, 
 	enum pw_executed done = PW_DONE;
 	int is_asked;
 
-	if(verb->kind == PUSHWAKE_VERB_SHOW_END) {
+	if(verb->kind == PUSHWAKE_VERB_RING_AND_CANCEL) {
 		if(pw_executes_briefly()) {
 			return PW_ELSEWHERE;
 		}
