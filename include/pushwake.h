@@ -211,7 +211,7 @@ typedef struct pushwake_contact {
     int leg_status;         /* for pushwake_resume(): the last status that came for `leg`; 0: none. From 300 on it is what
                              * the phone, or a proxy before it, has answered for good */
     pushwake_str path;      /* the Path it registered with (RFC 3327), or empty */
-    int64_t expires;        /* for pushwake_register(): seconds that the registrar granted it; 0: not known, as in
+    int64_t expires;        /* for pushwake_register_run(): seconds that the registrar granted it; 0: not known, as in
                              * granted_expires; -1: it does not expire */
 } pushwake_contact;
 
@@ -275,26 +275,44 @@ size_t pushwake_contact_strip(char *out, size_t size, pushwake_str uri);
  * ellipsis. Below 8 bytes there may be room for the NUL only: 0. Does not ask the engine. */
 size_t pushwake_log_value(char *out, size_t size, pushwake_str text);
 
+enum pushwake_registrar {
+    PUSHWAKE_REGISTRAR_NOT_ASKED = 0,
+    PUSHWAKE_REGISTRAR_FULL      = 1, /* it takes no contact more */
+    PUSHWAKE_REGISTRAR_SAVED     = 2, /* it has this REGISTER */
+    PUSHWAKE_REGISTRAR_DESCRIBED = 3  /* the same, and `contacts` say what it has */
+};
+
 /* A REGISTER as received. Pass all headers, in order; the library picks those that it
  * knows (Contact, Expires, X-MPUSH, Feature-Caps, X-PIID, ...). */
 typedef struct pushwake_register_request {
     size_t size;
+    int registrar;        /* enum pushwake_registrar: what it said last */
+    uint32_t cseq;
     pushwake_str aor;     /* the registrar's key: "user" or "user@domain" */
     pushwake_str call_id;
     const pushwake_header *headers;
     size_t header_count;
-    uint32_t cseq;
-    int32_t granted_expires; /* seconds the registrar granted contacts whose `expires` is 0; -1: not known */
     pushwake_str domain;     /* the registrar's table, if it has several; as in pushwake_wake_request */
     /* The contacts that this REGISTER inserted or refreshed in the registrar. */
     const pushwake_contact *contacts;
     size_t contact_count;
     size_t contact_size;     /* sizeof(pushwake_contact), as the host knows it */
     pushwake_str account;    /* pushwake_upstream.account of PUSHWAKE_UPSTREAM_ACCEPT, or empty */
+    int64_t granted_expires; /* seconds the registrar granted contacts whose `expires` is 0; -1: not known */
+    uint64_t seen;           /* the library's: what an earlier step has shown; 0 at first */
 } pushwake_register_request;
 #define PUSHWAKE_REGISTER_REQUEST_INIT                                                     \
-    { sizeof(pushwake_register_request), { NULL, 0 }, { NULL, 0 }, NULL, 0, 0, -1,         \
-      { NULL, 0 }, NULL, 0, sizeof(pushwake_contact), { NULL, 0 } }
+    { sizeof(pushwake_register_request), 0, 0, { NULL, 0 }, { NULL, 0 }, NULL, 0,          \
+      { NULL, 0 }, NULL, 0, sizeof(pushwake_contact), { NULL, 0 }, -1, 0 }
+
+/* What to do next. */
+enum pushwake_register_step {
+    PUSHWAKE_REGISTER_DONE          = 0, /* nothing, but send the registrar's answer, with `reply_headers` in a 200 */
+    PUSHWAKE_REGISTER_SAVE          = 1, /* ask the registrar, and say what it says */
+    PUSHWAKE_REGISTER_DROP_AND_SAVE = 2, /* the same, without `left_contacts`, which make room */
+    PUSHWAKE_REGISTER_DESCRIBE      = 3, /* say PUSHWAKE_REGISTRAR_DESCRIBED, with `contacts` */
+    PUSHWAKE_REGISTER_REFUSE        = 4  /* answer `reply_code`, `reply_reason` and `reply_headers`; save nothing */
+};
 
 enum pushwake_register_outcome {
     PUSHWAKE_REGISTER_PLAIN   = 0, /* has no push parameters */
@@ -306,51 +324,35 @@ enum pushwake_register_outcome {
 
 typedef struct pushwake_register_result {
     size_t size;
+    int step;           /* enum pushwake_register_step */
     int outcome;        /* enum pushwake_register_outcome */
     int bindings;       /* bindings stored now */
-    int reply_code;     /* 0: the registrar's own reply; else 555 or 423 */
+    int reply_code;     /* for PUSHWAKE_REGISTER_REFUSE: 555 or 423 */
     pushwake_str reply_reason;
+    const pushwake_header *reply_headers;
+    size_t reply_header_count;
+    /* Contact URIs that this device registered earlier and no longer uses: the registrar should remove them. */
+    const pushwake_str *left_contacts;
+    size_t left_contact_count;
+    /* Each is "parameter: what is wrong, what to do". */
+    const pushwake_str *problems;
+    size_t problem_count;
     /* What to do for the requests that this host holds: execute them in order after the
      * REGISTER is answered. PUSHWAKE_NEXT_VERB leads from one to the next. */
     const pushwake_verb *verbs;
     size_t verb_count;
-    /* Each is "parameter: what is wrong, what to do". */
-    const pushwake_str *problems;
-    size_t problem_count;
-    /* Contact URIs that this device registered earlier and no longer uses: the registrar should remove them. */
-    const pushwake_str *left_contacts;
-    size_t left_contact_count;
-    /* For the reply: Feature-Caps for the 200, Min-Expires for the 423. */
-    const pushwake_header *reply_headers;
-    size_t reply_header_count;
 } pushwake_register_result;
 #define PUSHWAKE_REGISTER_RESULT_INIT                                                      \
-    { sizeof(pushwake_register_result), 0, 0, 0, { NULL, 0 }, NULL, 0, NULL, 0, NULL, 0, NULL, 0 }
+    { sizeof(pushwake_register_result), 0, 0, 0, 0, { NULL, 0 }, NULL, 0, NULL, 0, NULL, 0, NULL, 0 }
 
-/* Call it before the registrar saves. Reads the REGISTER without asking the engine
- * and says whether it must be answered 555 or 423, which only happens with the
- * settings send_555 and min_expires. Stores nothing. */
-int pushwake_register_check(pushwake_register_result *out, pushwake_client *client,
-                            const pushwake_register_request *request);
-
-/* For a registrar that limits contacts; call it before the registrar saves. `left_contacts`
- * has the contacts that this device no longer uses once the REGISTER is accepted, so that
- * the registrar can remove them first. Asks the engine, stores nothing. */
-int pushwake_register_leaves(pushwake_register_result *out, pushwake_client *client,
-                             const pushwake_register_request *request);
-
-/* Whether pushwake_register() is needed. 0: nothing to store, nobody to tell; skip that
- * call. 1: the REGISTER may say something about push, or its user may have a push binding
- * or a request that waits. Call it after the registrar saved: a request that begins to
- * wait later finds the contact there. Does not ask the engine and never waits, as
- * pushwake_may_wake(). */
-int pushwake_register_concerns(pushwake_client *client, const pushwake_register_request *request);
-
-/* Call it after the registrar saved. Stores, replaces or removes the bindings, and
- * tells those who wait for this AoR that it has registered. PUSHWAKE_ERR_UNAVAILABLE
- * and PUSHWAKE_ERR_TIMEOUT: the binding may not be stored, so send no Feature-Caps. */
-int pushwake_register(pushwake_register_result *out, pushwake_client *client,
-                      const pushwake_register_request *request);
+/* Takes a REGISTER one step further: call it with the same `request` until the step is PUSHWAKE_REGISTER_DONE or
+ * PUSHWAKE_REGISTER_REFUSE. Begin with PUSHWAKE_REGISTRAR_NOT_ASKED, or later for a REGISTER that is accepted already.
+ * Only what may say something about push, or whose user may have a push binding or a request that waits, goes to the
+ * engine: before the registrar saves with the settings send_555 and min_expires alone, else after it, when
+ * a request that begins to wait finds the contact there. Stores, replaces or removes the bindings, and tells those who
+ * wait for this AoR that it has registered. Below 0 the step is PUSHWAKE_REGISTER_DONE; PUSHWAKE_ERR_UNAVAILABLE and
+ * PUSHWAKE_ERR_TIMEOUT: the bindings may not be stored. Without an engine nothing is refused. */
+int pushwake_register_run(pushwake_register_result *out, pushwake_client *client, pushwake_register_request *request);
 
 /* Somebody has removed this contact from the registrar by hand: the engine removes its binding (RFC 8599, 5.5), or all of
  * the user's bindings without a URI. Do not call it for contacts that phones or time remove. Does not wait. */
@@ -529,7 +531,7 @@ int pushwake_method_wakes(pushwake_client *client, pushwake_str method, int in_d
 
 /* Whether this AoR may have a push binding. 0: it certainly has none, so do not
  * call pushwake_wake() (also for a name that is not UTF-8, for which
- * pushwake_register() stores nothing). 1: it may have one, or this is not known (no
+ * nothing is stored). 1: it may have one, or this is not known (no
  * engine runs, or it has just started). Does not ask the engine and never waits: it
  * reads memory that the engine shares with all processes, also after a fork(). */
 int pushwake_may_wake(pushwake_client *client, pushwake_str aor);
@@ -892,7 +894,7 @@ int pushwake_legs_probed(pushwake_legs *legs, uint64_t handle, int leg, int stat
 int pushwake_legs_progressed(pushwake_legs *legs, uint64_t handle, int leg, int status, int from_phone);
 int pushwake_legs_ended(pushwake_legs *legs, uint64_t handle, int how, int status, pushwake_str reason);
 
-/* A phone has registered and pushwake_register() has failed: requests that wait for its user go there. */
+/* A phone has registered and pushwake_register_run() has failed: requests that wait for its user go there. */
 int pushwake_legs_registered(pushwake_legs *legs, pushwake_str aor, pushwake_str domain, const pushwake_contact *contact);
 
 /* 1: a request in a channel comes back with this answer of a phone. 0: the answer is the caller's: a 3xx, a 6xx, one that

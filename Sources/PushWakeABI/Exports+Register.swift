@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// REGISTERs: what they say about push, before and after the registrar has them.
+// A REGISTER, step by step: before the registrar has it, and after.
 
 public import CPushWake
 internal import PushWakeClient
@@ -28,141 +28,122 @@ private func give(_ text: String, to out: UnsafeMutablePointer<CChar>?, _ size: 
     return length
 }
 
-@_cdecl("pushwake_register_check") @implementation
-public func pushwake_register_check(
+@_cdecl("pushwake_register_run") @implementation
+public func pushwake_register_run(
     _ out: UnsafeMutablePointer<pushwake_register_result>!, _ client: OpaquePointer!,
-    _ request: UnsafePointer<pushwake_register_request>!
+    _ request: UnsafeMutablePointer<pushwake_register_request>!
 ) -> CInt {
-    answer(out, client, request) { request, handle, result in check(request, handle, &result) }
+    guard let out, isWhole(out), let request, isWhole(request),
+        request.pointee.headers != nil || request.pointee.header_count == 0, let handle = asking(client)
+    else { return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue }
+    handle.arena.clear()
+    out.pointee = pushwake_register_result(size: out.pointee.size)
+    return run(&request.pointee, handle, &out.pointee)
 }
 
-private func check(
-    _ request: pushwake_register_request, _ handle: ClientHandle, _ result: inout pushwake_register_result
+private func run(
+    _ request: inout pushwake_register_request, _ handle: ClientHandle, _ result: inout pushwake_register_result
 ) -> CInt {
-    // Parsing is the engine's work: a trap must not reach a SIP worker. Only a refusal has to be known here.
-    guard handle.policy.mayRefuse else { return 0 }
-    var reader = RegistrationReader(others: handle.policy.others)
-    for header in UnsafeBufferPointer(start: request.headers, count: request.header_count) {
-        reader.header(name: header.name.bytes.span, value: header.value.bytes.span)
-    }
-    let registration = reader.finish(aor: request.aor.string, callID: request.call_id.string)
-    guard let refusal = handle.policy.refusal(of: registration) else { return 0 }
-    result.outcome = CInt(PUSHWAKE_REGISTER_IGNORED.rawValue)
-    result.reply_code = CInt(clamping: refusal.code)
-    result.reply_reason = handle.arena.keep(refusal.reason)
-    let problems = handle.policy.problems(of: registration)
-    handle.problems.publish(problems.map(handle.arena.keep), &result.problems, &result.problem_count)
-    if refusal.code == 423 {
-        let header = pushwake_header(
-            name: handle.arena.keep("Min-Expires"), value: handle.arena.keep(String(refusal.minExpires)))
-        handle.headers.publish([header], &result.reply_headers, &result.reply_header_count)
-    }
-    return 0
-}
-
-@_cdecl("pushwake_register") @implementation
-public func pushwake_register(
-    _ out: UnsafeMutablePointer<pushwake_register_result>!, _ client: OpaquePointer!,
-    _ request: UnsafePointer<pushwake_register_request>!
-) -> CInt {
-    answer(out, client, request) { request, handle, result in register(request, handle, &result) }
-}
-
-private func register(
-    _ request: pushwake_register_request, _ handle: ClientHandle, _ result: inout pushwake_register_result
-) -> CInt {
-    guard request.aor.bytes.span.isText else {
-        result.outcome = CInt(PUSHWAKE_REGISTER_IGNORED.rawValue)
-        let problem = handle.arena.keep("user: the name is not UTF-8, so its phones get no push; rename the user")
-        handle.problems.publish([problem], &result.problems, &result.problem_count)
+    switch pushwake_registrar(rawValue: UInt32(bitPattern: request.registrar)) {
+    case PUSHWAKE_REGISTRAR_NOT_ASKED:
+        result.take(PUSHWAKE_REGISTER_SAVE)
+        guard handle.refusals.areAny, request.namesPush() else { return 0 }
+        // Without an engine the registrar decides alone: the phone can be called all the same.
+        _ = ask(.registerCheck, request, handle, &result)
+        if result.reply_code != 0 { result.take(PUSHWAKE_REGISTER_REFUSE) }
         return 0
+    case PUSHWAKE_REGISTRAR_FULL:
+        guard request.namesPush() else { return 0 }
+        let status = ask(.registerLeaves, request, handle, &result)
+        if result.left_contact_count > 0 { result.take(PUSHWAKE_REGISTER_DROP_AND_SAVE) }
+        return status
+    case PUSHWAKE_REGISTRAR_SAVED:
+        if request.concernsEngine(handle.client) { result.take(PUSHWAKE_REGISTER_DESCRIBE) }
+        return 0
+    case PUSHWAKE_REGISTRAR_DESCRIBED:
+        guard request.concernsEngine(handle.client) else { return 0 }
+        guard request.aor.bytes.span.isText else {
+            result.outcome = CInt(PUSHWAKE_REGISTER_IGNORED.rawValue)
+            let problem = "user: the name is not UTF-8, so its phones get no push; rename the user"
+            handle.problems.publish([handle.arena.keep(problem)], &result.problems, &result.problem_count)
+            return 0
+        }
+        return ask(.register, request, handle, &result)
+    default: return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
     }
-    // What it leaves is PUSHWAKE_REGISTER_PLAIN.
-    guard concernsEngine(request, handle) else { return 0 }
-    put(request, as: .register, into: handle.client, host: handle.host)
+}
+
+extension pushwake_register_result {
+    fileprivate init(size: Int) {
+        self.init()
+        self.size = size
+    }
+
+    fileprivate mutating func take(_ step: pushwake_register_step) { self.step = CInt(step.rawValue) }
+}
+
+extension pushwake_register_request {
+    /// What is kept in `seen`.
+    private static let looked: UInt64 = 1
+    private static let push: UInt64 = 2
+    private static let concern: UInt64 = 4
+
+    /// Whether a header may say something about push; looks once. Users without a name that is text have no push.
+    fileprivate mutating func namesPush() -> Bool {
+        guard seen & Self.looked == 0 else { return seen & Self.push != 0 }
+        seen |= Self.looked
+        let isNamed = UnsafeBufferPointer(start: headers, count: header_count).contains {
+            RegistrationReader.mayConcernPush(name: $0.name.bytes.span, value: $0.value.bytes.span)
+        }
+        if isNamed { seen |= Self.push }
+        return isNamed
+    }
+
+    /// Whether there is anything to store, or anybody to tell. Once it is true it stays so.
+    fileprivate mutating func concernsEngine(_ engine: EngineClient) -> Bool {
+        if seen & Self.concern != 0 { return true }
+        guard account.isEmpty, aor.bytes.span.isText, !engine.mayHaveBindings(aor.bytes.span), !namesPush() else {
+            seen |= Self.concern
+            return true
+        }
+        return false
+    }
+}
+
+/// Asks the engine, and takes its answer over.
+private func ask(
+    _ kind: EngineProtocol.Kind, _ request: pushwake_register_request, _ handle: ClientHandle,
+    _ result: inout pushwake_register_result
+) -> CInt {
+    guard request.aor.bytes.span.isText else { return 0 }
+    put(request, as: kind, handle)
     do throws(ClientError) {
         let reply = try handle.client.call()
         read(reply, into: &result, handle)
-        handle.verbs.read(reply)
-        handle.verbs.publish(&result.verbs, &result.verb_count)
+        if kind == .register {
+            handle.verbs.read(reply)
+            handle.verbs.publish(&result.verbs, &result.verb_count)
+        }
         return 0
     } catch {
         return handle.status(of: error)
     }
 }
 
-@_cdecl("pushwake_register_concerns") @implementation
-public func pushwake_register_concerns(
-    _ client: OpaquePointer!, _ request: UnsafePointer<pushwake_register_request>!
-) -> CInt {
-    guard let request = complete(request), let handle = asking(client) else {
-        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
-    }
-    return concernsEngine(request, handle) ? 1 : 0
-}
-
-private func concernsEngine(_ request: pushwake_register_request, _ handle: ClientHandle) -> Bool {
-    guard request.account.isEmpty, request.aor.bytes.span.isText,
-        !handle.client.mayHaveBindings(request.aor.bytes.span)
-    else { return true }
-    return UnsafeBufferPointer(start: request.headers, count: request.header_count).contains {
-        RegistrationReader.mayConcernPush(name: $0.name.bytes.span, value: $0.value.bytes.span)
-    }
-}
-
-@_cdecl("pushwake_register_leaves") @implementation
-public func pushwake_register_leaves(
-    _ out: UnsafeMutablePointer<pushwake_register_result>!, _ client: OpaquePointer!,
-    _ request: UnsafePointer<pushwake_register_request>!
-) -> CInt {
-    answer(out, client, request) { request, handle, result in
-        guard request.aor.bytes.span.isText else { return 0 }
-        put(request, as: .registerLeaves, into: handle.client, host: handle.host)
-        do throws(ClientError) {
-            read(try handle.client.call(), into: &result, handle)
-            return 0
-        } catch {
-            return handle.status(of: error)
-        }
-    }
-}
-
-/// What is the same for each question about a REGISTER: its pointers and the result.
-private func answer(
-    _ out: UnsafeMutablePointer<pushwake_register_result>?, _ client: OpaquePointer?,
-    _ request: UnsafePointer<pushwake_register_request>?,
-    _ question: (pushwake_register_request, ClientHandle, inout pushwake_register_result) -> CInt
-) -> CInt {
-    guard let out, isWhole(out), let request = complete(request), let handle = asking(client) else {
-        return PUSHWAKE_ERR_INVALID_ARGUMENT.rawValue
-    }
-    handle.arena.clear()
-    var result = pushwake_register_result()
-    result.size = out.pointee.size
-    let status = question(request, handle, &result)
-    out.pointee = result
-    return status
-}
-
-/// The request; nil when it cannot be one.
-private func complete(_ request: UnsafePointer<pushwake_register_request>?) -> pushwake_register_request? {
-    guard let request, isWhole(request), request.pointee.headers != nil || request.pointee.header_count == 0 else {
-        return nil
-    }
-    return request.pointee
-}
-
-private func put(
-    _ request: pushwake_register_request, as kind: EngineProtocol.Kind, into engine: EngineClient, host: UInt64
-) {
+private func put(_ request: pushwake_register_request, as kind: EngineProtocol.Kind, _ handle: ClientHandle) {
+    let engine = handle.client
     engine.begin(kind)
-    engine.put(.host, Int64(bitPattern: host))
+    engine.put(.host, Int64(bitPattern: handle.host))
+    if kind == .registerCheck {
+        engine.put(.sends555, handle.refusals.sends555 ? 1 : 0)
+        engine.put(.minExpires, Int64(handle.refusals.minExpires))
+    }
     if !request.domain.isEmpty { engine.put(.domain, request.domain.bytes.span) }
     if !request.account.isEmpty { engine.put(.account, request.account.bytes.span) }
     engine.put(.aor, request.aor.bytes.span)
     engine.put(.callID, request.call_id.bytes.span)
     engine.put(.cseq, Int64(request.cseq))
-    engine.put(.granted, Int64(request.granted_expires))
+    engine.put(.granted, request.granted_expires)
     // The engine needs only those it reads; the others would only make the message long.
     engine.put(request.headers, request.header_count) { RegistrationReader.reads($0.name.bytes.span) }
     let contacts = ContactsView(request.contacts, request.contact_count, stride: request.contact_size)
@@ -188,7 +169,9 @@ private func read(_ reply: MessageReader, into out: inout pushwake_register_resu
         switch field.tag {
         case .outcome: out.outcome = CInt(clamping: reader.number(field))
         case .bindings: out.bindings = CInt(clamping: reader.number(field))
-        case .featureCaps: headers += replyHeaders(reader.bytes[field.range], arena)
+        case .status: out.reply_code = CInt(clamping: reader.number(field))
+        case .reason: out.reply_reason = arena.keep(reader.bytes[field.range])
+        case .featureCaps, .headerLines: headers += replyHeaders(reader.bytes[field.range], arena)
         case .problem: problems.append(arena.keep(reader.bytes[field.range]))
         case .staleContact: left.append(arena.keep(reader.bytes[field.range]))
         default: break

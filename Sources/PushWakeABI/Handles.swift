@@ -30,7 +30,7 @@ final class SettingsHandle {
 /// What is behind a `pushwake_client *`; of a shared one, what each thread asks with.
 final class ClientHandle {
     let settings: Settings
-    let policy: RegistrationPolicy
+    let refusals: RefusalRules
     let requests: RequestPolicy
     let client: EngineClient
     let host: UInt64
@@ -50,7 +50,7 @@ final class ClientHandle {
     init(settings: Settings, host: UInt64) {
         self.settings = settings
         self.host = host
-        policy = RegistrationPolicy(settings: settings)
+        refusals = RefusalRules(settings)
         requests = RequestPolicy(settings)
         client = EngineClient(settings: settings)
     }
@@ -59,7 +59,7 @@ final class ClientHandle {
     init(_ template: ClientHandle, links: EngineLinks) {
         settings = template.settings
         host = template.host
-        policy = template.policy
+        refusals = template.refusals
         requests = template.requests
         client = EngineClient(settings: settings, links: links)
     }

@@ -118,8 +118,7 @@ struct library {
     int (*settings_set)(pushwake_settings *, pushwake_str, pushwake_str);
     int (*client_new)(pushwake_client **, pushwake_settings *);
     void (*client_free)(pushwake_client *);
-    int (*register_check)(pushwake_register_result *, pushwake_client *, const pushwake_register_request *);
-    int (*store_register)(pushwake_register_result *, pushwake_client *, const pushwake_register_request *);
+    int (*register_run)(pushwake_register_result *, pushwake_client *, pushwake_register_request *);
     int (*wake)(pushwake_wake_result *, pushwake_client *, pushwake_wake_request *);
 };
 
@@ -141,8 +140,7 @@ static struct library bind_library(void *handle)
     *(void **)&library.settings_set = find(handle, "pushwake_settings_set");
     *(void **)&library.client_new = find(handle, "pushwake_client_new");
     *(void **)&library.client_free = find(handle, "pushwake_client_free");
-    *(void **)&library.register_check = find(handle, "pushwake_register_check");
-    *(void **)&library.store_register = find(handle, "pushwake_register");
+    *(void **)&library.register_run = find(handle, "pushwake_register_run");
     *(void **)&library.wake = find(handle, "pushwake_wake");
     return library;
 }
@@ -166,11 +164,12 @@ static void work(const struct library *library, pushwake_client *client)
     wake.aor = request.aor;
     wake.call_id = text("call-2");
 
-    int status = library->register_check(&result, client, &request);
-    CHECK(status == PUSHWAKE_OK, "register_check without an engine gives %d", status);
+    int status = library->register_run(&result, client, &request);
+    CHECK(status == PUSHWAKE_OK && result.step == PUSHWAKE_REGISTER_SAVE, "a REGISTER begins with %d", status);
     long begin = milliseconds();
-    status = library->store_register(&result, client, &request);
-    CHECK(status == PUSHWAKE_ERR_UNAVAILABLE, "register without an engine gives %d", status);
+    request.registrar = PUSHWAKE_REGISTRAR_DESCRIBED;
+    status = library->register_run(&result, client, &request);
+    CHECK(status == PUSHWAKE_ERR_UNAVAILABLE, "a REGISTER without an engine gives %d", status);
     status = library->wake(&woken, client, &wake);
     CHECK(status == PUSHWAKE_ERR_UNAVAILABLE, "wake without an engine gives %d", status);
     CHECK(milliseconds() - begin < 1000, "two calls without an engine take %ld ms", milliseconds() - begin);

@@ -217,7 +217,8 @@ static void ask(struct worker *worker, int round)
     snprintf(aor, sizeof(aor), "user%d-%d@example.com", worker->index, round);
     request.aor = text(aor);
     request.call_id = text("call");
-    int status = pushwake_register(&result, worker->client, &request);
+    request.registrar = PUSHWAKE_REGISTRAR_DESCRIBED;
+    int status = pushwake_register_run(&result, worker->client, &request);
     CHECK(status == PUSHWAKE_OK);
     CHECK(pushwake_progressed(worker->client, (uint64_t)worker->index + 1, round + 1, 180, 1) == PUSHWAKE_OK);
     CHECK(result.problem_count == 1 && result.problems[0].len == strlen(aor)
@@ -233,7 +234,8 @@ static void read_after_replacing(pushwake_client *client, pushwake_settings *set
     char longest[64];
     memset(longest, 'x', sizeof(longest));
     request.aor = (pushwake_str){ longest, sizeof(longest) };
-    CHECK(pushwake_register(&result, client, &request) == PUSHWAKE_OK);
+    request.registrar = PUSHWAKE_REGISTRAR_DESCRIBED;
+    CHECK(pushwake_register_run(&result, client, &request) == PUSHWAKE_OK);
     CHECK(pushwake_client_replace(client, settings) == PUSHWAKE_OK);
     CHECK(pushwake_progressed(client, 1, ROUNDS + 1, 180, 1) == PUSHWAKE_OK);
     CHECK(result.problem_count == 1 && result.problems[0].len == sizeof(longest)
@@ -295,7 +297,8 @@ static void *ask_in_vain(void *context)
     pushwake_register_request request = PUSHWAKE_REGISTER_REQUEST_INIT;
     pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
     request.aor = text("alice");
-    CHECK(pushwake_register(&result, (pushwake_client *)context, &request) == PUSHWAKE_ERR_TIMEOUT);
+    request.registrar = PUSHWAKE_REGISTRAR_DESCRIBED;
+    CHECK(pushwake_register_run(&result, (pushwake_client *)context, &request) == PUSHWAKE_ERR_TIMEOUT);
     return NULL;
 }
 

@@ -41,8 +41,7 @@ static int failures;
     } while (0)
 
 static int (*may_wake)(pushwake_client *, pushwake_str);
-static int (*register_concerns)(pushwake_client *, const pushwake_register_request *);
-static int (*store)(pushwake_register_result *, pushwake_client *, const pushwake_register_request *);
+static int (*run)(pushwake_register_result *, pushwake_client *, pushwake_register_request *);
 static char socket_path[64], file_path[80], new_path[80];
 
 static pushwake_str text(const char *characters)
@@ -141,6 +140,15 @@ static void check_content(pushwake_client *client)
     unlink(file_path);
 }
 
+/* Whether the registrar's contacts are wanted for a REGISTER that it has. */
+static int concerns(pushwake_client *client, pushwake_register_request request)
+{
+    pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
+    request.registrar = PUSHWAKE_REGISTRAR_SAVED;
+    CHECK(run(&result, client, &request) == PUSHWAKE_OK);
+    return result.step == PUSHWAKE_REGISTER_DESCRIBE;
+}
+
 /* REGISTERs of a user without bindings, while no engine could be asked. */
 static void check_registers(pushwake_client *client)
 {
@@ -173,18 +181,22 @@ static void check_registers(pushwake_client *client)
         pushwake_header header = { text(headers[index].name), text(headers[index].value) };
         pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
         request.headers = &header;
-        CHECK(register_concerns(client, &request) == headers[index].concerns);
-        CHECK(store(&result, client, &request) == (headers[index].concerns ? PUSHWAKE_ERR_UNAVAILABLE : PUSHWAKE_OK));
-        CHECK(result.outcome == PUSHWAKE_REGISTER_PLAIN);
+        request.registrar = PUSHWAKE_REGISTRAR_DESCRIBED;
+        request.seen = 0;
+        CHECK(concerns(client, request) == headers[index].concerns);
+        CHECK(run(&result, client, &request) == (headers[index].concerns ? PUSHWAKE_ERR_UNAVAILABLE : PUSHWAKE_OK));
+        CHECK(result.outcome == PUSHWAKE_REGISTER_PLAIN && result.step == PUSHWAKE_REGISTER_DONE);
     }
     request.account = text("of a gateway");
     request.header_count = 0;
-    CHECK(register_concerns(client, &request) == 1);
+    request.seen = 0;
+    CHECK(concerns(client, request) == 1);
     fill(words, UINT64_MAX);
     put(words, WORDS * 8);
     CHECK(settled(client, 1) == 1);
     request.account = text("");
-    CHECK(register_concerns(client, &request) == 1);
+    request.seen = 0;
+    CHECK(concerns(client, request) == 1);
     unlink(file_path);
 }
 
@@ -268,10 +280,9 @@ int main(int argc, char **argv)
     *(void **)&client_new = dlsym(library, "pushwake_client_new");
     *(void **)&client_free = dlsym(library, "pushwake_client_free");
     *(void **)&may_wake = dlsym(library, "pushwake_may_wake");
-    *(void **)&register_concerns = dlsym(library, "pushwake_register_concerns");
-    *(void **)&store = dlsym(library, "pushwake_register");
+    *(void **)&run = dlsym(library, "pushwake_register_run");
     if (settings_new(&settings) != 0 || settings_set(settings, text("engine_socket"), text(socket_path)) != 0
-        || client_new(&client, settings) != 0 || may_wake == NULL || register_concerns == NULL || store == NULL) {
+        || client_new(&client, settings) != 0 || may_wake == NULL || run == NULL) {
         fprintf(stderr, "users-check: no client\n");
         return 1;
     }

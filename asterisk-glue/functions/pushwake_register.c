@@ -126,23 +126,39 @@ static void refuse(pjsip_rx_data *rdata, const pushwake_register_result *result)
 		reason.slen ? &reason : NULL, &headers, NULL);
 }
 
+/*! What is to be done next with a REGISTER, of which the registrar has said this last. 0, or a status below 0. */
+static int run(pushwake_register_result *result, struct pushwake__request *request, int registrar)
+{
+	int status;
+
+	request->message.aor = pushwake__str(request->aor);
+	request->message.registrar = registrar;
+	status = pushwake_register_run(result, pushwake__client(), &request->message);
+	if (status < 0) {
+		pushwake__engine_away("REGISTER", request->aor, status);
+	}
+	log_problems(request, result);
+	return status;
+}
+
 /*! Whether the REGISTER has been answered here. */
 static int check(struct pushwake__request *request, pjsip_rx_data *rdata)
 {
-	pushwake_register_request message = PUSHWAKE_REGISTER_REQUEST_INIT;
 	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
 
-	pushwake__request_fill(&message, request);
-	if (pushwake_register_check(&result, pushwake__client(), &message) < 0 || !result.reply_code) {
+	if (!pushwake__client()) {
 		return 0;
 	}
-	log_problems(request, &result);
+	run(&result, request, PUSHWAKE_REGISTRAR_NOT_ASKED);
+	if (result.step != PUSHWAKE_REGISTER_REFUSE) {
+		return 0;
+	}
 	refuse(rdata, &result);
 	return 1;
 }
 
 /*! Takes the contacts out of the registrar that this phone has left; `tdata`: and out of the 200. */
-static void forget_stale(struct pushwake__request *request, pjsip_tx_data *tdata, const pushwake_register_result *result)
+static void forget_left(struct pushwake__request *request, pjsip_tx_data *tdata, const pushwake_register_result *result)
 {
 	size_t index;
 
@@ -165,17 +181,10 @@ static void forget_stale(struct pushwake__request *request, pjsip_tx_data *tdata
  */
 static void leave_early(struct pushwake__request *request)
 {
-	pushwake_register_request message = PUSHWAKE_REGISTER_REQUEST_INIT;
 	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
-	int status;
 
-	pushwake__request_fill(&message, request);
-	status = pushwake_register_leaves(&result, pushwake__client(), &message);
-	if (status < 0) {
-		pushwake__engine_away("REGISTER", request->aor, status);
-	} else {
-		forget_stale(request, NULL, &result);
-	}
+	run(&result, request, PUSHWAKE_REGISTRAR_FULL);
+	forget_left(request, NULL, &result);
 }
 
 static void make_room(struct pushwake__request *request, pjsip_rx_data *rdata)
@@ -252,21 +261,18 @@ static void join(const char *aor, struct pushwake__contacts *contacts)
 
 static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 {
-	pushwake_register_request message = PUSHWAKE_REGISTER_REQUEST_INIT;
 	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
-	pushwake_client *client = pushwake__client();
 	pushwake_contact asked[PUSHWAKE__MAX_CONTACTS] = { { .reach = 0 } };
 	const pushwake_verb *verb;
 	struct pushwake__contacts contacts;
 	size_t index;
-	int status;
 
-	if (!client) {
+	if (!pushwake__client()) {
 		return;
 	}
-	pushwake__request_fill(&message, request);
 	/* ORDER: the registrar has it, so that whoever begins to wait for this user finds it there. */
-	if (!pushwake_register_concerns(client, &message)) {
+	run(&result, request, PUSHWAKE_REGISTRAR_SAVED);
+	if (result.step != PUSHWAKE_REGISTER_DESCRIBE) {
 		return;
 	}
 	pushwake__questions_await(request->aor);
@@ -278,16 +284,13 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 		pushwake__contact_describe(&asked[index], contact);
 		asked[index].expires = pushwake__request_granted(request, contact->uri);
 	}
-	message.contacts = asked;
-	message.contact_count = index;
-	status = pushwake_register(&result, client, &message);
-	if (status < 0) {
-		pushwake__engine_away("REGISTER", request->aor, status);
+	request->message.contacts = asked;
+	request->message.contact_count = index;
+	if (run(&result, request, PUSHWAKE_REGISTRAR_DESCRIBED) < 0) {
 		join(request->aor, &contacts);
 	} else {
-		log_problems(request, &result);
 		add_headers(&tdata->msg->hdr, tdata->pool, &result);
-		forget_stale(request, tdata, &result);
+		forget_left(request, tdata, &result);
 		for (index = 0, verb = result.verbs; index < result.verb_count; index++, verb = PUSHWAKE_NEXT_VERB(verb)) {
 			pushwake__verb_execute(verb);
 		}

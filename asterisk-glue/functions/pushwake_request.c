@@ -34,7 +34,6 @@ void pushwake__request_reset(struct pushwake__request *request)
 	ast_free(request->text);
 	request->text = NULL;
 	request->contact_count = 0;
-	request->header_count = 0;
 	request->is_filled = 0;
 	request->aor[0] = '\0';
 }
@@ -50,11 +49,11 @@ static void read_headers(struct pushwake__request *request, pjsip_msg *msg, char
 	pjsip_hdr *header;
 
 	for (header = msg->hdr.next; header != &msg->hdr; header = header->next) {
-		pushwake_header *slot = &request->headers[request->header_count];
+		pushwake_header *slot = &request->headers[request->message.header_count];
 		char *colon;
 		int len;
 
-		if (request->header_count == PUSHWAKE__MAX_HEADERS || !is_wanted(header)) {
+		if (request->message.header_count == PUSHWAKE__MAX_HEADERS || !is_wanted(header)) {
 			continue;
 		}
 		len = pjsip_hdr_print_on(header, at, end - at);
@@ -66,12 +65,13 @@ static void read_headers(struct pushwake__request *request, pjsip_msg *msg, char
 		at += len;
 		colon = colon + 1 < at && colon[1] == ' ' ? colon + 2 : colon + 1;
 		slot->value = (pushwake_str) { colon, at - colon };
-		request->header_count++;
+		request->message.header_count++;
 	}
 }
 
 int pushwake__request_read(struct pushwake__request *request, struct ast_sip_endpoint *endpoint, pjsip_rx_data *rdata)
 {
+	const pushwake_register_request empty = PUSHWAKE_REGISTER_REQUEST_INIT;
 	/* Printing may escape a byte as three. */
 	size_t size = (size_t) rdata->msg_info.len * 3 + 4096;
 
@@ -82,22 +82,16 @@ int pushwake__request_read(struct pushwake__request *request, struct ast_sip_end
 	if (!request->text) {
 		return -1;
 	}
+	request->message = empty;
 	ast_copy_pj_str(request->call_id, &rdata->msg_info.cid->id, sizeof(request->call_id));
-	request->cseq = rdata->msg_info.cseq->cseq;
+	request->message.call_id = pushwake__str(request->call_id);
+	request->message.cseq = rdata->msg_info.cseq->cseq;
+	request->message.headers = request->headers;
 	request->is_stream = rdata->tp_info.transport && PJSIP_TRANSPORT_IS_RELIABLE(rdata->tp_info.transport);
 	pushwake__register_aor(request->aor, sizeof(request->aor), endpoint, rdata);
 	read_headers(request, rdata->msg_info.msg, request->text, request->text + size);
 	request->is_filled = 1;
 	return 0;
-}
-
-void pushwake__request_fill(pushwake_register_request *message, const struct pushwake__request *request)
-{
-	message->aor = pushwake__str(request->aor);
-	message->call_id = pushwake__str(request->call_id);
-	message->headers = request->headers;
-	message->header_count = request->header_count;
-	message->cseq = request->cseq;
 }
 
 /*! A Contact's URI when it is SIP or SIPS. */
@@ -180,7 +174,7 @@ int pushwake__request_matches(const struct pushwake__request *request, pjsip_tx_
 	pjsip_cseq_hdr *cseq = pjsip_msg_find_hdr(tdata->msg, PJSIP_H_CSEQ, NULL);
 	char id[sizeof(request->call_id)];
 
-	if (!request->is_filled || !cid || !cseq || (uint32_t) cseq->cseq != request->cseq) {
+	if (!request->is_filled || !cid || !cseq || (uint32_t) cseq->cseq != request->message.cseq) {
 		return 0;
 	}
 	ast_copy_pj_str(id, &cid->id, sizeof(id));

@@ -32,10 +32,10 @@ struct pushwake__request {
 	int is_filled;
 	/*! It came over TCP, TLS or a WebSocket. */
 	int is_stream;
-	uint32_t cseq;
 	char aor[256];
 	char call_id[256];
-	size_t header_count;
+	/*! As the library wants it; it points into the rest. */
+	pushwake_register_request message;
 	size_t contact_count;
 	pushwake_header headers[PUSHWAKE__MAX_HEADERS];
 	struct pushwake__stripped contacts[PUSHWAKE__MAX_CONTACTS];
@@ -48,9 +48,6 @@ void pushwake__request_reset(struct pushwake__request *request);
 
 /*! Copies the headers; not 0 when the REGISTER cannot be handled. */
 int pushwake__request_read(struct pushwake__request *request, struct ast_sip_endpoint *endpoint, pjsip_rx_data *rdata);
-
-/*! The REGISTER as the library wants it; valid as long as the request. */
-void pushwake__request_fill(pushwake_register_request *message, const struct pushwake__request *request);
 
 /*! Takes the push parameters out of the Contacts before the registrar sees them. */
 void pushwake__request_strip(struct pushwake__request *request, pjsip_rx_data *rdata);

@@ -77,6 +77,18 @@ static void warn_problems(const pw_register_t *r, const pushwake_register_result
 	}
 }
 
+/* What is to be done next with a REGISTER. 0, or the status of an engine that is away. */
+static int run(pushwake_register_result *out, pw_register_t *r)
+{
+	int status = pushwake_register_run(out, pw_client, &r->request);
+
+	if(status < 0) {
+		pw_engine_away("pushwake_save", status);
+	}
+	warn_problems(r, out);
+	return status;
+}
+
 /* What the library wants in the reply. */
 static void add_headers(sip_msg_t *msg, const pushwake_register_result *result)
 {
@@ -131,57 +143,28 @@ static void reply_success(sip_msg_t *msg)
 	}
 }
 
-/* 0, or the status of an engine that is away. */
-static int store_binding(sip_msg_t *msg, str *table, pw_register_t *r, pushwake_register_result *out, int warned)
-{
-	int status = pushwake_register(out, pw_client, &r->request);
-
-	if(status < 0) {
-		pw_engine_away("pushwake_save", status);
-		return status;
-	}
-	if(!warned) {
-		warn_problems(r, out);
-	}
-	if(out->outcome == PUSHWAKE_REGISTER_STORED) {
-		update_stat(pw_count.stored, 1);
-	} else if(out->outcome == PUSHWAKE_REGISTER_IGNORED) {
-		update_stat(pw_count.ignored, 1);
-	}
-	add_headers(msg, out);
-	pw_contacts_forget(table, &r->aor, &r->request, out);
-	return 0;
-}
-
-/* The registrar takes no contact more (its max_contacts): the one that this phone leaves makes room. */
-static int make_room(str *table, pw_register_t *r)
-{
-	pushwake_register_result left = PUSHWAKE_REGISTER_RESULT_INIT;
-	int status;
-
-	if(pw.registrar_error == NULL || *pw.registrar_error != R_TOO_MANY) {
-		return 0;
-	}
-	status = pushwake_register_leaves(&left, pw_client, &r->request);
-	if(status < 0) {
-		pw_engine_away("pushwake_save", status);
-		return 0;
-	}
-	return pw_contacts_forget(table, &r->aor, &r->request, &left);
-}
-
-static int save_quietly(sip_msg_t *msg, str *table, int flags, str *uri)
+/* Asks the registrar, and says what it says; below 0: it has not saved. */
+static int save_quietly(sip_msg_t *msg, str *table, int flags, pw_register_t *r, str *uri)
 {
 	int quiet = flags | PW_SAVE_NO_REPLY | PW_SAVE_PREPARE;
+	int saved;
 
 	if(pw.registrar_error != NULL) {
 		*pw.registrar_error = R_UL_GET_R; /* what a save() that fails without a word means */
 	}
-	return uri != NULL ? pw.registrar.save_uri(msg, table, quiet, uri) : pw.registrar.save(msg, table, quiet);
+	saved = uri != NULL ? pw.registrar.save_uri(msg, table, quiet, uri) : pw.registrar.save(msg, table, quiet);
+	r->request.registrar = saved >= 0 ? PUSHWAKE_REGISTRAR_SAVED : PUSHWAKE_REGISTRAR_FULL;
+	return saved;
+}
+
+/* Its max_contacts: the contact that this phone leaves makes room. */
+static int is_full(void)
+{
+	return pw.registrar_error != NULL && *pw.registrar_error == R_TOO_MANY;
 }
 
 /* Tells the engine of a REGISTER that the registrar has, answers it, and does what the engine says of requests that are held. */
-static void store_and_reply(sip_msg_t *msg, str *table, int flags, pw_register_t *r, int warned)
+static void store_and_reply(sip_msg_t *msg, str *table, int flags, pw_register_t *r)
 {
 	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
 	pushwake_contact *asked;
@@ -197,7 +180,15 @@ static void store_and_reply(sip_msg_t *msg, str *table, int flags, pw_register_t
 	asked = pw_contacts_describe(&contacts);
 	r->request.contacts = asked;
 	r->request.contact_count = asked != NULL ? (size_t)contacts.n : 0;
-	status = store_binding(msg, table, r, &result, warned);
+	r->request.registrar = PUSHWAKE_REGISTRAR_DESCRIBED;
+	status = run(&result, r);
+	if(result.outcome == PUSHWAKE_REGISTER_STORED) {
+		update_stat(pw_count.stored, 1);
+	} else if(result.outcome == PUSHWAKE_REGISTER_IGNORED) {
+		update_stat(pw_count.ignored, 1);
+	}
+	add_headers(msg, &result);
+	pw_contacts_forget(table, &r->aor, &r->request, &result);
 	if(!(flags & PW_SAVE_NO_REPLY)) {
 		reply_success(msg);
 	}
@@ -220,20 +211,19 @@ static void store_and_reply(sip_msg_t *msg, str *table, int flags, pw_register_t
 
 static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *r, str *uri)
 {
-	pushwake_register_result check = PUSHWAKE_REGISTER_RESULT_INIT;
-	int saved, warned = 0;
+	pushwake_register_result result = PUSHWAKE_REGISTER_RESULT_INIT;
+	int saved;
 
 	pw_admission_register();
-	if(pushwake_register_check(&check, pw_client, &r->request) == PUSHWAKE_OK) {
-		warned = check.problem_count > 0;
-		warn_problems(r, &check);
-		if(check.reply_code != 0) {
-			return refuse(msg, &check, flags);
-		}
+	r->request.domain = pw_in(table);
+	run(&result, r);
+	if(result.step == PUSHWAKE_REGISTER_REFUSE) {
+		return refuse(msg, &result, flags);
 	}
-	saved = save_quietly(msg, table, flags, uri);
-	if(saved < 0 && make_room(table, r) > 0) {
-		saved = save_quietly(msg, table, flags, uri);
+	saved = save_quietly(msg, table, flags, r, uri);
+	if(saved < 0 && is_full() && run(&result, r) == PUSHWAKE_OK
+			&& pw_contacts_forget(table, &r->aor, &r->request, &result) > 0) {
+		saved = save_quietly(msg, table, flags, r, uri);
 	}
 	if(saved < 0) {
 		if(!(flags & PW_SAVE_NO_REPLY)) {
@@ -241,10 +231,10 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 		}
 		return saved;
 	}
-	r->request.domain = pw_in(table);
 	/* ORDER: the registrar has it, so that whoever begins to wait for this user finds it there */
-	if(pushwake_register_concerns(pw_client, &r->request) != 0) {
-		store_and_reply(msg, table, flags, r, warned);
+	run(&result, r);
+	if(result.step == PUSHWAKE_REGISTER_DESCRIBE) {
+		store_and_reply(msg, table, flags, r);
 	} else if(!(flags & PW_SAVE_NO_REPLY)) {
 		reply_success(msg);
 	}

@@ -74,9 +74,10 @@ static int learn(pw_contacts_t *contacts, str *table, str *aor)
 	str value;
 	int status = PUSHWAKE_OK;
 
+	request.registrar = PUSHWAKE_REGISTRAR_DESCRIBED;
 	/* 0 would take it away */
 	request.granted_expires = c->expires == 0 ? 0x7fffffff : MAX((int32_t)(c->expires - time(NULL)), 1);
-	if(asked != NULL && print_contact(&value, c, request.granted_expires) == 0) {
+	if(asked != NULL && print_contact(&value, c, (int)request.granted_expires) == 0) {
 		header.value = pw_in(&value);
 		request.aor = pw_in(aor);
 		request.call_id = pw_in(&c->callid);
@@ -86,7 +87,7 @@ static int learn(pw_contacts_t *contacts, str *table, str *aor)
 		request.domain = pw_in(table);
 		request.contacts = asked;
 		request.contact_count = 1;
-		status = pushwake_register(&result, pw_client, &request);
+		status = pushwake_register_run(&result, pw_client, &request);
 		if(status == PUSHWAKE_OK) {
 			pw_contacts_forget(table, aor, &request, &result);
 			pw_execute_all(&result, contacts);

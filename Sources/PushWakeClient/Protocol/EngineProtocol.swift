@@ -44,6 +44,8 @@ public enum EngineProtocol {
         case takeBindings = 15
         /// As `register`, of a phone that is not registered yet: which contacts it leaves. Changes nothing.
         case registerLeaves = 16
+        /// As `register`, before the registrar has it: whether it must be refused. Changes nothing.
+        case registerCheck = 18
         /// Somebody has removed a contact at the registrar by hand, or all that a user has. No reply.
         case contactRemoved = 17
         /// A phone's REGISTER that belongs to a SIP server behind the host.
@@ -191,6 +193,9 @@ public enum EngineProtocol {
         case bindingsPending = 95
         /// 1: the request is held by waiting legs, and its verbs go to the supervisor of its host alone.
         case waitingLeg = 96
+        /// In a `registerCheck`: what the host has set.
+        case sends555 = 98
+        case minExpires = 99
         /// Which phones of the user a request is for (`WakeMessage.Scope`).
         case scope = 97
     }

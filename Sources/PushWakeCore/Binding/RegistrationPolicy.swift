@@ -1,7 +1,25 @@
 // SPDX-License-Identifier: MIT
 
-/// What the settings make of a REGISTER. The library asks it before the registrar saves, the engine
-/// after: both see the same.
+/// Which REGISTERs are answered 555 or 423.
+public struct RefusalRules: Equatable, Sendable {
+    /// A phone whose push service is not served is refused.
+    public let sends555: Bool
+    /// Seconds; 0: no interval is too short.
+    public let minExpires: Int
+
+    /// Takes both.
+    public init(sends555: Bool, minExpires: Int) { (self.sends555, self.minExpires) = (sends555, minExpires) }
+
+    /// As the settings say.
+    public init(_ settings: Settings) {
+        self.init(sends555: settings.flag(.send555), minExpires: Int(settings.integer(.minExpires)))
+    }
+
+    /// Without any nobody needs to read a REGISTER before it is saved.
+    public var areAny: Bool { sends555 || minExpires > 0 }
+}
+
+/// What the settings make of a REGISTER.
 ///
 /// An object, and never changed: what is asked of it for each REGISTER is asked without a copy.
 public final class RegistrationPolicy: Sendable {
@@ -19,7 +37,6 @@ public final class RegistrationPolicy: Sendable {
     public static let refreshLead: UInt32 = 121
 
     private let supported: ProviderSet
-    private let sends555: Bool
     private let minExpires: Int
     /// Seconds that a registration has to last so that a push can refresh it; 0 when none does.
     private let shortestRefreshed: Int64
@@ -39,7 +56,6 @@ public final class RegistrationPolicy: Sendable {
         others = WebhookProviders(settings)
         for provider in others.known { supported.insert(provider) }
         self.supported = supported
-        sends555 = settings.flag(.send555)
         minExpires = Int(settings.integer(.minExpires))
         shortestRefreshed = settings.refreshedLife
         webPush = WebPushSettings(settings)
@@ -101,14 +117,11 @@ public final class RegistrationPolicy: Sendable {
         }
     }
 
-    /// Whether the settings ask for any refusal: without one nobody needs to parse a REGISTER before it is saved.
-    public var mayRefuse: Bool { sends555 || minExpires > 0 }
-
     /// The reply that must go out instead of the registrar's; nil when there is none.
-    public func refusal(of registration: Registration) -> Rejection? {
+    public func refusal(of registration: Registration, by rules: RefusalRules) -> Rejection? {
         guard !registration.isPushedUpstream, !registration.isRemoval else { return nil }
         let wanted = registration.contacts.filter { $0.push != .none }
-        if sends555 && !wanted.isEmpty {
+        if rules.sends555 && !wanted.isEmpty {
             let isServed = wanted.contains { contact in
                 if case .query(let name) = contact.push { return !offers(for: name).isEmpty }
                 return !usable(contact, of: registration).isEmpty || contact.push == .unbind
@@ -120,9 +133,9 @@ public final class RegistrationPolicy: Sendable {
         }
         let isTooShort = wanted.contains { contact in
             guard !usable(contact, of: registration).isEmpty else { return false }
-            return registration.requestedExpires(of: contact).map { Int($0) < minExpires } ?? false
+            return registration.requestedExpires(of: contact).map { Int($0) < rules.minExpires } ?? false
         }
-        return isTooShort ? Rejection(code: 423, reason: "Interval Too Brief", minExpires: minExpires) : nil
+        return isTooShort ? Rejection(code: 423, reason: "Interval Too Brief", minExpires: rules.minExpires) : nil
     }
 
     /// The registrar granted less than a phone must ask for, or than a push can refresh: it is promised nothing (RFC 8599,

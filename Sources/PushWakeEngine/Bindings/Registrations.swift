@@ -116,6 +116,22 @@ final class Registrations {
         left.filter { uri in !registration.contacts.contains { $0.uri == uri && !registration.isRemoval($0) } }
     }
 
+    /// Says whether a REGISTER must be refused, by what its host has set. Stores nothing.
+    func answerRefusal(_ question: Question) {
+        let (registration, _, _) = read(question.message)
+        let rules = RefusalRules(
+            sends555: question.number(.sends555) != 0, minExpires: Int(clamping: question.number(.minExpires)))
+        let refusal = context.policy.refusal(of: registration, by: rules)
+        let problems = context.policy.problems(of: registration)
+        question.reply { writer in
+            guard let refusal else { return }
+            writer.put(.status, Int64(refusal.code))
+            writer.put(.reason, refusal.reason)
+            if refusal.code == 423 { writer.put(.headerLines, "Min-Expires: \(refusal.minExpires)\r\n") }
+            for problem in problems { writer.put(.problem, problem) }
+        }
+    }
+
     /// Says which contacts a phone leaves when its REGISTER is accepted, to a registrar that has no room before.
     func answerLeftContacts(_ question: Question) {
         let (registration, _, _) = read(question.message)

@@ -57,7 +57,7 @@ final class EngineCore {
     func handle(_ message: MessageReader, from peer: EnginePeer, now: Int64 = SystemClock.monotonicMilliseconds()) {
         store.lookAtClock()
         switch message.kind {
-        case .wake, .wait, .send, .upstreamRegister, .registerLeaves:
+        case .wake, .wait, .send, .upstreamRegister, .registerLeaves, .registerCheck:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
             return drop(message, peer)
         case .subscribe:
@@ -95,6 +95,7 @@ final class EngineCore {
         switch message.kind {
         case .register: registrations.register(question)
         case .registerLeaves: registrations.answerLeftContacts(question)
+        case .registerCheck: registrations.answerRefusal(question)
         case .wake: requests.wake(question, waits: false)
         case .wait: requests.wake(question, waits: true)
         case .progressed: requests.progressed(message)

@@ -214,6 +214,8 @@ import Testing
 }
 
 @Suite struct `A REGISTER for a service of the webhook's` {
+    private let rules = RefusalRules(sends555: true, minExpires: 0)
+
     private func registration(_ parameters: String, _ policy: RegistrationPolicy) -> Registration {
         RegisterDocument.read(ExplainFixture.register(parameters).span, others: policy.others).registration
     }
@@ -222,7 +224,6 @@ import Testing
         var settings = Settings()
         try settings.set(.webhookURL, to: "https://push.example.com/$token")
         try settings.set(.webhookProviders, to: providers)
-        try settings.set(.send555, to: "1")
         return RegistrationPolicy(settings: settings)
     }
 
@@ -234,7 +235,7 @@ import Testing
         #expect(binding.provider == .webhook && binding.providerName == "huawei" && binding.token == "abc")
         #expect(policy.usable(registration.contacts[0], of: registration) == [binding])
         #expect(policy.featureCaps(of: registration, stored: [.webhook]) == ["Feature-Caps: *;+sip.pns=\"Huawei\"\r\n"])
-        #expect(policy.refusal(of: registration) == nil)
+        #expect(policy.refusal(of: registration, by: rules) == nil)
     }
 
     @Test func `needs no pn-param, and may be in the older form`() throws {
@@ -249,7 +250,7 @@ import Testing
         let registration = registration("pn-provider=huawei;pn-prid=abc", policy)
         #expect(registration.bindings.isEmpty)
         #expect(registration.problems.map(\.code) == [.unknownProvider])
-        #expect(policy.refusal(of: registration)?.code == 555)
+        #expect(policy.refusal(of: registration, by: rules)?.code == 555)
         #expect(self.registration("pn-provider=pigeon;pn-prid=abc", policy).bindings.count == 1)
     }
 

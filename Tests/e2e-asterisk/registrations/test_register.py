@@ -361,6 +361,13 @@ def test_555_and_423_by_setting(make_asterisk, phones):
     assert phones("100", strict.address).register(apns(apns_token()), expires=200).status == 200
 
 
+def test_nobody_is_refused_without_an_engine(make_asterisk, phones):
+    alone = make_asterisk(settings={"send_555": 1, "min_expires": 100, "engine_mode": "external"}, start=False)
+    alone.start()
+    assert phones("100", alone.address).register(";pn-provider=nobody;pn-param=a;pn-prid=b").status == 200
+    assert phones("100", alone.address).register(apns(apns_token()), expires=50).status == 200
+
+
 def test_an_endpoint_whose_connections_nobody_watches_is_named_once(make_asterisk, phones):
     asterisk = make_asterisk(users=["100", "101"], start=False)
     asterisk.change("pjsip.conf", "rewrite_contact = yes\n", "rewrite_contact = no\n")

@@ -17,11 +17,11 @@ LATER = """
 #include "pushwake.h"
 #define MORE 48
 
-int pushwake_register(pushwake_register_result *out, pushwake_client *client, const pushwake_register_request *request)
+int pushwake_register_run(pushwake_register_result *out, pushwake_client *client, pushwake_register_request *request)
 {
     static char verbs[256 * (sizeof(pushwake_verb) + MORE)];
-    int (*ask)(pushwake_register_result *, pushwake_client *, const pushwake_register_request *) =
-        dlsym(dlopen("libpushwake.so.1", RTLD_NOW | RTLD_NOLOAD), "pushwake_register");
+    int (*ask)(pushwake_register_result *, pushwake_client *, pushwake_register_request *) =
+        dlsym(dlopen("libpushwake.so.1", RTLD_NOW | RTLD_NOLOAD), "pushwake_register_run");
     int status = ask(out, client, request);
     size_t size = sizeof(pushwake_verb) + MORE;
     if (status < 0 || out->verb_count > 256)
@@ -42,14 +42,14 @@ def server(make_kamailio, tmp_path):
     later.stop()
 
 
-def test_a_verdict_that_nobody_knows_is_none_and_is_said_once(server, wire):
+def test_an_action_that_nobody_knows_is_none_and_is_said_once(server, wire):
     phone = wire.phone(server, "later", "udp", rfc8599_fcm())
     phone.register()
     for _ in range(3):
         call = wire.call(server, phone.user)
         call.wait_status(200)
         call.hang_up()
-    said = [line for line in server.log_text().splitlines() if "the engine is of a later release (verdict 7)" in line]
+    said = [line for line in server.log_text().splitlines() if "the engine is of a later release (action 7)" in line]
     workers = {line.split("(")[1].split(")")[0] for line in said}
     assert 1 <= len(said) == len(workers) and "pushwake_lookup goes on without push" in said[0]
     assert server.held() == 0

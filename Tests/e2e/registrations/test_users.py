@@ -20,13 +20,16 @@ class Header(ctypes.Structure):
 
 
 class Register(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("aor", Text), ("call_id", Text), ("headers", ctypes.POINTER(Header)),
-                ("header_count", ctypes.c_size_t), ("cseq", ctypes.c_uint32), ("granted_expires", ctypes.c_int32),
-                ("others", ctypes.c_char * 56)]
+    _fields_ = [("size", ctypes.c_size_t), ("registrar", ctypes.c_int), ("cseq", ctypes.c_uint32), ("aor", Text),
+                ("call_id", Text), ("headers", ctypes.POINTER(Header)), ("header_count", ctypes.c_size_t),
+                ("others", ctypes.c_char * 56), ("granted_expires", ctypes.c_int64), ("seen", ctypes.c_uint64)]
+
+
+DESCRIBED = 3
 
 
 class Registered(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("outcome", ctypes.c_int), ("others", ctypes.c_char * 92)]
+    _fields_ = [("size", ctypes.c_size_t), ("step", ctypes.c_int), ("outcome", ctypes.c_int), ("others", ctypes.c_char * 88)]
 
 
 def text(string):
@@ -50,9 +53,10 @@ class Client:
     def register(self, aor):
         push = f"pn-provider=apns;pn-param=DEF123GHIJ.com.example.phone.voip;pn-prid={apns_token()}"
         header = Header(text("Contact"), text(f"<sip:{aor}@192.0.2.1;{push}>"))
-        request = Register(ctypes.sizeof(Register), text(aor), text(f"{aor}@call"), ctypes.pointer(header), 1, 1, 600)
+        request = Register(ctypes.sizeof(Register), DESCRIBED, 1, text(aor), text(f"{aor}@call"), ctypes.pointer(header), 1)
+        request.granted_expires = 600
         result = Registered(size=ctypes.sizeof(Registered))
-        status = self.library.pushwake_register(ctypes.byref(result), self.client, ctypes.byref(request))
+        status = self.library.pushwake_register_run(ctypes.byref(result), self.client, ctypes.byref(request))
         assert (status, result.outcome) == (0, 1), status
 
     def may_wake(self, aor):

@@ -80,6 +80,15 @@ def test_a_service_that_is_not_supported_is_refused_on_wish(make_kamailio, actor
     actors.phone(kamailio, "long", rfc8599_apns()).register(expires=600)
 
 
+def test_nobody_is_refused_without_an_engine(make_kamailio, actors, tmp_path):
+    away = {"engine_mode": "external", "engine_socket": str(tmp_path / "nobody.sock")}
+    kamailio = make_kamailio(settings={"send_555": 1, "min_expires": 120} | away).start()
+    other = actors.phone(kamailio, "other", no_push())
+    assert other.register_any(contact="<sip:other@127.0.0.1:5999;pn-provider=pigeon;pn-param=x;pn-prid=y>").status == 200
+    brief = actors.phone(kamailio, "brief", rfc8599_apns()).register_any(expires=60)
+    assert brief.status == 200 and brief.headers("Feature-Caps") == []
+
+
 def test_a_thousand_accounts_reach_the_engine(make_kamailio, wire, simulator):
     """More settings than a pipe takes at once."""
     key = simulator.settings()["fcm_key"]
