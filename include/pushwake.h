@@ -27,9 +27,8 @@
  *            A supervisor is made in the process that runs it.
  * Blocking   No call waits longer than the setting engine_timeout. After a call that
  *            waited so long, calls with the same client fail at once for a second,
- *            unless the engine answers earlier. Exceptions: pushwake_query() (5
- *            seconds a page, not for SIP workers; engine_timeout for the bindings of
- *            one AoR) and the functions built on it, pushwake_client_wait_for_engine(),
+ *            unless the engine answers earlier. Exceptions: pushwake_command() (5
+ *            seconds a page; not for SIP workers), pushwake_client_wait_for_engine(),
  *            pushwake_settings_trial() (10 seconds), and pushwake_supervisor_free()
  *            (2 seconds).
  * Callbacks  Run inside the call they were given to, must not block, and may not
@@ -115,7 +114,7 @@ void pushwake_settings_free(pushwake_settings *settings);
 int pushwake_settings_set(pushwake_settings *settings, pushwake_str name, pushwake_str value);
 
 /* Replaces all values by those of a file of `name = value` lines; values that are set afterwards override the file.
- * pushwake_engine_run() reads the file again on SIGHUP and on PUSHWAKE_QUERY_RELOAD. PUSHWAKE_ERR_CONFIG: the file cannot
+ * pushwake_engine_run() reads the file again on SIGHUP and on the command `reload`. PUSHWAKE_ERR_CONFIG: the file cannot
  * be read, or has wrong lines; then nothing is changed, and pushwake_settings_error() has a line for each problem. */
 int pushwake_settings_file(pushwake_settings *settings, pushwake_str path);
 
@@ -646,66 +645,20 @@ int pushwake_resume(pushwake_client *client, const pushwake_resume_request *requ
 
 typedef struct pushwake_send_request {
     size_t size;
-    int event;
-    pushwake_str aor;      /* either a user with bindings ... */
-    pushwake_str provider; /* ... or a value of pn-provider (apns, apns.dev, fcm ...), a, i, j or w, or a webhook's name, */
-    pushwake_str app;      /* with the bundle id, package or project */
-    pushwake_str token;    /* and the token */
-    pushwake_str call_id;  /* made up when empty */
-    pushwake_str from_uri;
-    pushwake_str from_display; /* as in the From header, quotes included or not */
-    pushwake_str title;
+    pushwake_str event; /* "call", "chat", ..., or its number */
+    pushwake_str aor;
     pushwake_str text;
-    pushwake_str push_type;   /* Apple: voip, alert or background, instead of the type that follows from the event */
-    pushwake_str environment; /* of an Apple token: production or sandbox */
-    pushwake_str service;     /* of an Apple or Acrobits token: voip or remote */
-    pushwake_str p256dh;      /* of a Web Push subscription; both or neither */
-    pushwake_str auth;
-    pushwake_str selector;    /* of an Acrobits token */
-    pushwake_str event_name;  /* "call", "chat", ..., instead of `event` */
     /* Of the request that the push is about, as in pushwake_wake_request: they say who calls, and its Call-ID. */
     const pushwake_header *headers;
     size_t header_count;
     pushwake_str shown;
 } pushwake_send_request;
 #define PUSHWAKE_SEND_REQUEST_INIT                                                         \
-    { sizeof(pushwake_send_request), 0, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, \
-      { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 },         \
-      { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL, 0, { NULL, 0 } }
+    { sizeof(pushwake_send_request), { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, NULL, 0, { NULL, 0 } }
 
-/* Sets a field by the name that people write: event, aor, platform, package, token,
- * call-id, from, name, title, text, push-type, environment, service, p256dh,
- * auth, selector. The value is borrowed until pushwake_send().
- * PUSHWAKE_ERR_INVALID_ARGUMENT for any other name. */
-int pushwake_send_set(pushwake_send_request *request, pushwake_str name, pushwake_str value);
-
-/* Queues one push per binding (or one, to the token); *queued counts them. The
- * outcome comes as a result event. PUSHWAKE_ERR_INVALID_ARGUMENT: also an unknown event_name. */
-int pushwake_send(int *queued, pushwake_client *client, const pushwake_send_request *request);
-
-/* The same in words as people write them: EVENT AOR [TEXT ...], or EVENT platform=... token=... [TEXT ...]; name=value
- * sets any field by its name. PUSHWAKE_ERR_INVALID_ARGUMENT: pushwake_client_error() says what to write. */
-int pushwake_send_words(int *queued, pushwake_client *client, const pushwake_str *words, size_t count);
-
-enum pushwake_query_kind {
-    PUSHWAKE_QUERY_STATS    = 0, /* one row of counters */
-    PUSHWAKE_QUERY_BINDINGS = 1, /* argument: an AoR, or empty for all; a row each. For one AoR it waits no longer than
-                                    engine_timeout, like a request, and asks only if there may be some */
-    PUSHWAKE_QUERY_REMOVE   = 2, /* argument: an AoR; removes its bindings, one row: removed */
-    /* Reads keys and templates again, and the file of pushwake_settings_file() if there is one. A row each: "problem",
-     * "doubt" (a value that is accepted, but probably wrong), "taken" (a setting whose new value counts from now on), "restart"
-     * (one that needs a restart of the engine). */
-    PUSHWAKE_QUERY_RELOAD   = 3,
-    /* argument: a Call-ID or an AoR; a row for each of its newest requests ("call_id", "summary", ...), followed by
-     * a row for each step ("at_ms", "text", ...). Empty: the newest 20 requests, without steps.
-     * PUSHWAKE_ERR_NOT_FOUND: there is no such request. */
-    PUSHWAKE_QUERY_TRACE    = 4,
-    /* argument: conditions, one name=value per line, all of which must hold, or empty; a row each, as for
-     * PUSHWAKE_QUERY_BINDINGS. aor: one user; user: a pattern with * and ?; provider; verdict: a part of it;
-     * age: +2d registered longer ago than two days, -1h within the last hour (s, m, h, d, w). */
-    PUSHWAKE_QUERY_FIND     = 5,
-    PUSHWAKE_QUERY_REMOVE_FOUND = 6 /* argument: the same, aor among them; removes them, one row: removed */
-};
+/* Queues a push for each binding of the AoR; returns their number. The outcomes come as result events.
+ * PUSHWAKE_ERR_INVALID_ARGUMENT: also an unknown event. */
+int pushwake_send(pushwake_client *client, const pushwake_send_request *request);
 
 /* number is used when text.ptr is NULL. */
 typedef struct pushwake_field {
@@ -719,42 +672,34 @@ typedef void (*pushwake_line_fn)(void *context, pushwake_str line);
 /* Return 0 to go on, anything else to stop. */
 typedef int (*pushwake_row_fn)(void *context, const pushwake_field *fields, size_t count);
 
-/* Asks the engine; returns the number of rows given to on_row. Tokens are
- * shortened, secrets never appear. */
-int pushwake_query(pushwake_client *client, int kind, pushwake_str argument,
-                   pushwake_row_fn on_row, void *context);
+/* Carries out a command in words as people write them, of which the first is one of these:
+ *
+ *   stats                     the engine's counters, one row
+ *   list [AOR] [NAME=VALUE]   the bindings for which all conditions hold, a row each. user: a pattern with * and ?;
+ *                             provider; verdict: a part of it; age: +2d registered longer ago than two days, -1h within
+ *                             the last hour (s, m, h, d, w)
+ *   show AOR [NAME=VALUE]     the same; as lines all that is known of each
+ *   remove AOR [NAME=VALUE]   removes them
+ *   reload                    reads keys and templates again, and the file of pushwake_settings_file() if there is one. A
+ *                             row each: "problem", "doubt" (a value that is accepted, but probably wrong), "taken" (a
+ *                             setting whose new value counts from now on), "restart" (one that needs a restart)
+ *   trace [CALL-ID|AOR]       a row for each of its newest requests ("call_id", "summary", ...), followed by a row for
+ *                             each step ("at_ms", "text", ...); without one the newest 20 requests, without steps
+ *   send EVENT AOR [TEXT ...] pushes, to a user or with platform=... token=... to one token. Other names: package,
+ *                             call-id, from, name, title, text, push-type, and of a token environment, service, p256dh,
+ *                             auth, selector
+ *
+ * Either callback may be NULL: rows are for programs, lines for a console. Tokens are shortened, secrets never appear.
+ * Returns the number of rows, for `remove` of bindings removed, for `send` of pushes queued.
+ * PUSHWAKE_ERR_INVALID_ARGUMENT: pushwake_client_error() says what to write. */
+int pushwake_command(pushwake_client *client, const pushwake_str *words, size_t count, pushwake_row_fn on_row,
+                     pushwake_line_fn on_line, void *context);
 
-/* How many bindings of one AoR can be pushed now. It waits no longer than engine_timeout, and asks only if there may be
- * some. */
-int pushwake_bindings_count(pushwake_client *client, pushwake_str aor);
-
-/* The same, of those whose phones have none of these contacts. */
-int pushwake_bindings_beside(pushwake_client *client, pushwake_str aor, const pushwake_contact *contacts,
-                             size_t count, size_t contact_size);
-
-/* The same as pushwake_bindings_count(), and gives one column of each as text: a name of PUSHWAKE_QUERY_BINDINGS, such
- * as "provider". An unknown column gives nothing. */
-int pushwake_bindings_field(pushwake_client *client, pushwake_str aor, pushwake_str column,
-                            pushwake_line_fn on_value, void *context);
-
-/* The same in words as people write them. For PUSHWAKE_QUERY_FIND and PUSHWAKE_QUERY_REMOVE_FOUND each word is a condition
- * name=value, and the first may be a user; all other kinds take one word at most. PUSHWAKE_ERR_INVALID_ARGUMENT: other
- * words. */
-int pushwake_query_words(pushwake_client *client, int kind, const pushwake_str *words, size_t count,
-                         pushwake_row_fn on_row, void *context);
-
-/* What a console shows. */
-enum pushwake_report_kind {
-    PUSHWAKE_REPORT_STATS    = 0, /* the engine's counters */
-    PUSHWAKE_REPORT_BINDINGS = 1, /* words as for PUSHWAKE_QUERY_FIND: a table of at most 100 characters a line */
-    PUSHWAKE_REPORT_DETAILS  = 2, /* the same: all that is known of each */
-    PUSHWAKE_REPORT_TRACE    = 3  /* a Call-ID, an AoR or nothing: what happened to the newest requests */
-};
-
-/* Asks the engine and gives its answer line by line, as the program pushwake prints it; returns the number of rows in the
- * answer. */
-int pushwake_report(pushwake_client *client, int kind, const pushwake_str *words, size_t count,
-                    pushwake_line_fn on_line, void *context);
+/* The bindings of one AoR that can be pushed now, a row each as for `list`; returns their number. `beside`: only those
+ * whose phones have none of these contacts, each `contact_size` bytes. It waits no longer than engine_timeout, and asks
+ * only if there may be some. */
+int pushwake_bindings(pushwake_client *client, pushwake_str aor, const pushwake_contact *beside, size_t count,
+                      size_t contact_size, pushwake_row_fn on_row, void *context);
 
 /* ---- Supervisor: runs the engine and delivers its events ------------------- */
 

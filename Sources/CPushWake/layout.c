@@ -15,7 +15,7 @@ _Static_assert(sizeof(pushwake_wake_request) == 360, "pushwake_wake_request");
 _Static_assert(sizeof(pushwake_wake_result) == 64, "pushwake_wake_result");
 _Static_assert(sizeof(pushwake_verb) == 248, "pushwake_verb");
 _Static_assert(sizeof(pushwake_resume_request) == 80, "pushwake_resume_request");
-_Static_assert(sizeof(pushwake_send_request) == 304, "pushwake_send_request");
+_Static_assert(sizeof(pushwake_send_request) == 88, "pushwake_send_request");
 _Static_assert(sizeof(pushwake_field) == 40, "pushwake_field");
 _Static_assert(sizeof(pushwake_result) == 136, "pushwake_result");
 _Static_assert(sizeof(pushwake_supervisor_config) == 56, "pushwake_supervisor_config");

@@ -5,7 +5,6 @@
 public import CPushWake
 internal import PushWakeClient
 internal import PushWakeCore
-internal import PushWakeEngine
 
 @_cdecl("pushwake_contact_strip") @implementation
 public func pushwake_contact_strip(_ out: UnsafeMutablePointer<CChar>!, _ size: Int, _ uri: pushwake_str) -> Int {

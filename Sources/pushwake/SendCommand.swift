@@ -86,25 +86,13 @@ struct SendCommand: ParsableCommand {
 
     func run() throws {
         let client = EngineClient(settings: try options.load())
-        client.begin(.send)
-        client.put(.event, Int64(PushEvent(name: event)?.rawValue ?? 3))
-        client.put(.aor, aor ?? "")
-        client.put(.provider, platform ?? "")
-        client.put(.app, package ?? "")
-        client.put(.token, token ?? "")
-        for (name, value) in [(PushParameterName.publicKey, p256dh), (.authSecret, auth), (.selector, selector)] {
-            guard let value else { continue }
-            client.put(.attributeName, name.rawValue)
-            client.put(.attributeValue, value)
-        }
-        if let environment { client.put(.environment, environment) }
-        if let service { client.put(.service, service) }
-        if let pushType { client.put(.pushType, pushType) }
-        client.put(.fromURI, from ?? "")
-        client.put(.fromDisplay, name ?? "")
-        client.put(.title, title ?? "")
-        client.put(.text, text ?? "")
-        client.put(.callID, callID ?? "")
+        let push = SendWords(values: [
+            ("event", event), ("aor", aor), ("platform", platform), ("package", package), ("token", token),
+            ("p256dh", p256dh), ("auth", auth), ("selector", selector), ("environment", environment),
+            ("service", service), ("push-type", pushType), ("from", from), ("name", name), ("title", title),
+            ("text", text), ("call-id", callID),
+        ])
+        try push.put(into: client)
         client.put(.waits, 1)
         client.put(.seconds, Int64(timeout))
         let reply = try Engine.answer(client, milliseconds: Int64(timeout) * 1000 + 2000)

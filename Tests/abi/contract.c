@@ -268,45 +268,40 @@ static void take_line(void *context, pushwake_str line)
     ++*(int *)context;
 }
 
-static void check_words(pushwake_client *client)
+static void check_command(pushwake_client *client)
 {
-    pushwake_str words[4] = { text("call"), text("alice"), text("hello"), text("world") };
-    pushwake_str line = nothing;
-    int queued = 0, lines = 0;
-    CHECK(pushwake_send_words(&queued, client, words, 4) == PUSHWAKE_ERR_UNAVAILABLE);
+    static const char *const asked[][4] = {
+        { "stats" }, { "list" }, { "list", "alice", "provider=apns" }, { "show", "alice" }, { "remove", "alice" },
+        { "reload" }, { "trace" }, { "trace", "alice" }, { "send", "call", "alice", "hello" },
+        { "send", "2", "platform=apns", "token=00" },
+    };
+    static const char *const wrong[][4] = {
+        { NULL }, { "" }, { "wake" }, { "stats", "x", "y" }, { "list", "alice", "bob" }, { "list", "alice", "user=a\nb" },
+        { "trace", "alice", "bob" }, { "send" }, { "send", "call" }, { "send", "nonsense", "alice" },
+    };
+    pushwake_str words[4], line = nothing;
+    int said = 0;
+    size_t index, count;
+    for (index = 0; index < sizeof(asked) / sizeof(*asked); index++) {
+        for (count = 0; count < 4 && asked[index][count] != NULL; count++)
+            words[count] = text(asked[index][count]);
+        CHECK(pushwake_command(client, words, count, refuse_row, take_line, &said) == PUSHWAKE_ERR_UNAVAILABLE);
+        CHECK(pushwake_command(client, words, count, NULL, NULL, NULL) == PUSHWAKE_ERR_UNAVAILABLE);
+        INVALID(pushwake_command(NULL, words, count, refuse_row, take_line, &said));
+    }
     CHECK(pushwake_client_warning(&line, client, PUSHWAKE_ERR_UNAVAILABLE) == 1 && line.len > 0);
     CHECK(pushwake_client_warning(&line, client, PUSHWAKE_ERR_UNAVAILABLE) == 0 && line.len == 0);
-    CHECK(pushwake_send_words(NULL, client, words, 2) == PUSHWAKE_ERR_UNAVAILABLE);
-    INVALID(pushwake_send_words(&queued, client, words, 1)); /* to whom? */
-    CHECK(pushwake_client_error(client).len > strlen("to whom?"));
-    INVALID(pushwake_send_words(&queued, client, words, 0));
-    INVALID(pushwake_send_words(&queued, client, NULL, 2));
-    INVALID(pushwake_send_words(&queued, client, words, SIZE_MAX));
-    INVALID(pushwake_send_words(&queued, NULL, words, 2));
-    words[0] = text("nonsense");
-    INVALID(pushwake_send_words(&queued, client, words, 2));
+    for (index = 0; index < sizeof(wrong) / sizeof(*wrong); index++) {
+        for (count = 0; count < 4 && wrong[index][count] != NULL; count++)
+            words[count] = text(wrong[index][count]);
+        INVALID(pushwake_command(client, words, count, refuse_row, take_line, &said));
+        CHECK(pushwake_client_error(client).len > strlen("to whom?"));
+    }
     words[0] = broken;
-    INVALID(pushwake_send_words(&queued, client, words, 2));
-
-    words[0] = text("alice");
-    words[1] = text("provider=apns");
-    CHECK(pushwake_query_words(client, PUSHWAKE_QUERY_FIND, words, 2, refuse_row, &lines) == PUSHWAKE_ERR_UNAVAILABLE);
-    INVALID(pushwake_query_words(client, PUSHWAKE_QUERY_TRACE, words, 2, refuse_row, &lines));
-    CHECK(pushwake_query_words(client, PUSHWAKE_QUERY_TRACE, words, 1, refuse_row, &lines) == PUSHWAKE_ERR_UNAVAILABLE);
-    words[1] = text("bob");
-    INVALID(pushwake_query_words(client, PUSHWAKE_QUERY_FIND, words, 2, refuse_row, &lines));
-    words[1] = text("provider=apns\nuser=*");
-    INVALID(pushwake_query_words(client, PUSHWAKE_QUERY_REMOVE_FOUND, words, 2, refuse_row, &lines));
-    INVALID(pushwake_query_words(client, 99, words, 1, refuse_row, &lines));
-    INVALID(pushwake_query_words(NULL, PUSHWAKE_QUERY_STATS, NULL, 0, refuse_row, &lines));
-    CHECK(pushwake_query_words(client, PUSHWAKE_QUERY_STATS, NULL, 0, NULL, NULL) == PUSHWAKE_ERR_UNAVAILABLE);
-
-    CHECK(pushwake_report(client, PUSHWAKE_REPORT_STATS, NULL, 0, take_line, &lines) == PUSHWAKE_ERR_UNAVAILABLE);
-    CHECK(pushwake_report(client, PUSHWAKE_REPORT_BINDINGS, words, 1, NULL, NULL) == PUSHWAKE_ERR_UNAVAILABLE);
-    INVALID(pushwake_report(client, 99, NULL, 0, take_line, &lines));
-    INVALID(pushwake_report(client, -1, NULL, 0, take_line, &lines));
-    INVALID(pushwake_report(NULL, PUSHWAKE_REPORT_STATS, NULL, 0, take_line, &lines));
-    CHECK(lines == 0);
+    INVALID(pushwake_command(client, words, 1, refuse_row, take_line, &said));
+    INVALID(pushwake_command(client, NULL, 2, refuse_row, take_line, &said));
+    INVALID(pushwake_command(client, words, SIZE_MAX, refuse_row, take_line, &said));
+    CHECK(said == 0);
 
     CHECK(pushwake_client_wait_for_engine(client, 0) == PUSHWAKE_ERR_UNAVAILABLE);
     CHECK(pushwake_client_wait_for_engine(client, -5) == PUSHWAKE_ERR_UNAVAILABLE);
@@ -440,46 +435,30 @@ static void check_wake(pushwake_client *client)
 static void check_requests(pushwake_client *client)
 {
     pushwake_send_request request = PUSHWAKE_SEND_REQUEST_INIT;
-    int queued = -1;
+    pushwake_contact contact;
     int rows = 0;
+    memset(&contact, 0, sizeof(contact));
+    request.event = text("call");
     request.aor = text("alice@example.com");
-    CHECK(pushwake_send(&queued, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
-    CHECK(pushwake_send(NULL, client, &request) < 0);
+    CHECK(pushwake_send(client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
     request.text = broken;
-    CHECK(pushwake_send(&queued, client, &request) < 0);
-    INVALID(pushwake_send(&queued, NULL, &request));
-    INVALID(pushwake_send(&queued, client, NULL));
-    request.size = 8;
-    INVALID(pushwake_send(&queued, client, &request));
-    INVALID(pushwake_send_set(&request, text("aor"), text("alice")));
-    request.size = sizeof(request);
-    request.text = nothing;
-    CHECK(pushwake_send(&queued, client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
-    CHECK(pushwake_send_set(&request, text("aor"), text("alice")) == PUSHWAKE_OK);
-    CHECK(request.aor.len == 5);
-    CHECK(pushwake_send_set(&request, text("selector"), text("S")) == PUSHWAKE_OK);
-    CHECK(request.selector.len == 1);
-    CHECK(pushwake_send_set(&request, text("package"), text("com.example")) == PUSHWAKE_OK);
-    CHECK(request.app.len == 11);
-    INVALID(pushwake_send_set(&request, text("colour"), text("red")));
-    INVALID(pushwake_send_set(&request, broken, broken));
-    INVALID(pushwake_send_set(NULL, text("aor"), text("alice")));
+    request.header_count = SIZE_MAX;
+    CHECK(pushwake_send(client, &request) == PUSHWAKE_ERR_UNAVAILABLE);
+    INVALID(pushwake_send(NULL, &request));
+    INVALID(pushwake_send(client, NULL));
+    request.event = broken;
+    INVALID(pushwake_send(client, &request));
+    request.event = text("call");
+    request.size--;
+    INVALID(pushwake_send(client, &request));
 
-    CHECK(pushwake_query(client, PUSHWAKE_QUERY_STATS, nothing, refuse_row, &rows) == PUSHWAKE_ERR_UNAVAILABLE);
-    CHECK(pushwake_query(client, PUSHWAKE_QUERY_STATS, nothing, NULL, NULL) < 0);
-    INVALID(pushwake_query(client, 99, nothing, refuse_row, &rows));
-    INVALID(pushwake_query(client, -1, nothing, refuse_row, &rows));
-    CHECK(pushwake_query(client, PUSHWAKE_QUERY_BINDINGS, text("alice"), refuse_row, &rows) == PUSHWAKE_ERR_UNAVAILABLE);
-    CHECK(pushwake_query(client, PUSHWAKE_QUERY_BINDINGS, text("j\xf6rg"), refuse_row, &rows) == 0);
-    INVALID(pushwake_query(NULL, PUSHWAKE_QUERY_STATS, nothing, refuse_row, &rows));
-    CHECK(pushwake_bindings_count(client, text("alice")) == PUSHWAKE_ERR_UNAVAILABLE);
-    CHECK(pushwake_bindings_count(client, text("j\xf6rg")) == 0);
-    INVALID(pushwake_bindings_count(client, nothing));
-    INVALID(pushwake_bindings_count(client, broken));
-    INVALID(pushwake_bindings_count(NULL, text("alice")));
-    CHECK(pushwake_bindings_field(client, text("alice"), text("provider"), take_line, &rows) == PUSHWAKE_ERR_UNAVAILABLE);
-    CHECK(pushwake_bindings_field(client, text("j\xf6rg"), broken, NULL, NULL) == 0);
-    INVALID(pushwake_bindings_field(NULL, text("alice"), text("provider"), take_line, &rows));
+    CHECK(pushwake_bindings(client, text("alice"), NULL, 0, 0, refuse_row, &rows) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(pushwake_bindings(client, text("alice"), &contact, 1, sizeof(contact), NULL, NULL) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(pushwake_bindings(client, text("alice"), &contact, SIZE_MAX, 1, NULL, NULL) == PUSHWAKE_ERR_UNAVAILABLE);
+    CHECK(pushwake_bindings(client, text("j\xf6rg"), NULL, 5, sizeof(contact), refuse_row, &rows) == 0);
+    INVALID(pushwake_bindings(client, nothing, NULL, 0, 0, NULL, NULL));
+    INVALID(pushwake_bindings(client, broken, NULL, 0, 0, NULL, NULL));
+    INVALID(pushwake_bindings(NULL, text("alice"), NULL, 0, 0, NULL, NULL));
     CHECK(rows == 0);
 }
 
@@ -590,7 +569,7 @@ int main(void)
     check_log_value();
     check_node_user(settings);
     check_refusal(settings);
-    check_words(client);
+    check_command(client);
     check_upstream(client);
     check_contact_removed(client);
     check_may_wake(client);

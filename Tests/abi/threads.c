@@ -246,13 +246,12 @@ static void read_after_replacing(pushwake_client *client, pushwake_settings *set
 static void fail(struct worker *worker, int round)
 {
     char name[64], expected[128];
-    pushwake_str words[2];
-    int queued = 0;
+    pushwake_str words[3] = { text("send") };
     snprintf(name, sizeof(name), "event%d-%d", worker->index, round);
     snprintf(expected, sizeof(expected), "'%s' is not an event", name);
-    words[0] = text(name);
-    words[1] = text("alice");
-    CHECK(pushwake_send_words(&queued, worker->client, words, 2) == PUSHWAKE_ERR_INVALID_ARGUMENT);
+    words[1] = text(name);
+    words[2] = text("alice");
+    CHECK(pushwake_command(worker->client, words, 3, NULL, NULL, NULL) == PUSHWAKE_ERR_INVALID_ARGUMENT);
     pushwake_str error = pushwake_client_error(worker->client);
     CHECK(error.len > strlen(expected) && memcmp(error.ptr, expected, strlen(expected)) == 0);
 }

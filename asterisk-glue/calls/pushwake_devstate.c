@@ -186,7 +186,7 @@ static enum ast_device_state binding_state(const char *aor)
 	if (!pushwake__client() || !pushwake_may_wake(pushwake__client(), pushwake__str(aor))) {
 		return AST_DEVICE_UNAVAILABLE;
 	}
-	count = pushwake_bindings_count(pushwake__client(), pushwake__str(aor));
+	count = pushwake_bindings(pushwake__client(), pushwake__str(aor), NULL, 0, 0, NULL, NULL);
 	if (count < 0) {
 		keep_unknown(aor);
 		return AST_DEVICE_UNKNOWN;

@@ -16,32 +16,38 @@
 #include "pushwake_query.h"
 #include "pushwake_wake.h"
 
-/*! What has been read so far, one value a binding. */
+/*! What has been read of a column so far, one value a binding. */
 struct values {
+	pushwake_str column;
 	char *buf;
 	size_t size;
 };
 
-static void add_value(void *context, pushwake_str value)
+static int add_value(void *context, const pushwake_field *fields, size_t count)
 {
 	struct values *values = context;
-	size_t used = strlen(values->buf);
+	size_t index, used = strlen(values->buf);
+	char text[1024];
 
-	snprintf(values->buf + used, values->size - used, "%s%.*s", used ? "," : "", PUSHWAKE__PRINT(value));
+	for (index = 0; index < count; index++) {
+		if (fields[index].name.len == values->column.len
+			&& !memcmp(fields[index].name.ptr, values->column.ptr, values->column.len)) {
+			snprintf(values->buf + used, values->size - used, "%s%s", used ? "," : "",
+				pushwake__field_text(&fields[index], text, sizeof(text)));
+		}
+	}
+	return 0;
 }
 
-static int read_column(char *buf, size_t size, const char *aor, const char *column)
+/*! A column of the bindings, or with "count" how many there are. */
+static int read_bindings(char *buf, size_t size, const char *aor, const char *column)
 {
-	struct values values = { buf, size };
+	struct values values = { pushwake__str(column), buf, size };
+	int count = pushwake_bindings(pushwake__client(), pushwake__str(aor), NULL, 0, 0, add_value, &values);
 
-	return pushwake_bindings_field(pushwake__client(), pushwake__str(aor), pushwake__str(column), add_value, &values);
-}
-
-static int read_count(char *buf, size_t size, const char *aor)
-{
-	int count = pushwake_bindings_count(pushwake__client(), pushwake__str(aor));
-
-	snprintf(buf, size, "%d", MAX(count, 0));
+	if (!strcasecmp(column, "count")) {
+		snprintf(buf, size, "%d", MAX(count, 0));
+	}
 	return count;
 }
 
@@ -83,7 +89,7 @@ static int function_read(struct ast_channel *chan, const char *function, char *d
 		read_contacts(buf, size, args.aor);
 		return 0;
 	}
-	status = strcasecmp(args.field, "count") ? read_column(buf, size, args.aor, args.field) : read_count(buf, size, args.aor);
+	status = read_bindings(buf, size, args.aor, args.field);
 	if (status < 0) {
 		pushwake__error(status, error, sizeof(error));
 		ast_log(LOG_WARNING, "PUSHWAKE(%s,%s): %s\n", args.aor, args.field, error);

@@ -31,20 +31,6 @@ int pushwake__error(int status, char *error, size_t size)
 	return status;
 }
 
-int pushwake__query(int kind, const char *argument, pushwake_row_fn on_row, void *context,
-	char *error, size_t size)
-{
-	int status = pushwake_query(pushwake__client(), kind, pushwake__str(argument), on_row, context);
-
-	return status < 0 ? pushwake__error(status, error, size) : status;
-}
-
-int pushwake__take_number(void *context, const pushwake_field *fields, size_t count)
-{
-	*(int64_t *) context = count ? fields[0].number : 0;
-	return 0;
-}
-
 const char *pushwake__field_text(const pushwake_field *field, char *buf, size_t size)
 {
 	if (field->text.ptr) {

@@ -183,7 +183,7 @@ static int count_sleepers(const char *name, size_t *phones)
 		for (index = 0; index < AST_VECTOR_SIZE(&contacts); index++) {
 			pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(&contacts, index));
 		}
-		count = pushwake_bindings_beside(pushwake__client(), pushwake__str(name), asked, index, sizeof(*asked));
+		count = pushwake_bindings(pushwake__client(), pushwake__str(name), asked, index, sizeof(*asked), NULL, NULL);
 	}
 	ast_free(asked);
 	pushwake__contacts_free(&contacts);

@@ -26,22 +26,23 @@ static int is_run(struct ast_cli_entry *e, int cmd, char *command, const char *u
 	return cmd != CLI_INIT && cmd != CLI_GENERATE;
 }
 
-/*! What is typed, from an argument on; how many words. */
-static size_t read_words(pushwake_str words[AST_MAX_ARGS], const struct ast_cli_args *a, int from)
+static void print_line(void *context, pushwake_str line)
 {
-	size_t count = 0;
-
-	for (; from < a->argc && count < AST_MAX_ARGS; from++) {
-		words[count++] = pushwake__str(a->argv[from]);
-	}
-	return count;
+	ast_cli(*(const int *) context, "%.*s\n", PUSHWAKE__PRINT(line));
 }
 
-/*! What the console is to hear of a call of the client. */
-static char *tell(const struct ast_cli_args *a, int status)
+/*! Carries out a command whose other words are typed from an argument on, and prints what comes of it. */
+static char *run(const struct ast_cli_args *a, const char *verb, int from)
 {
+	pushwake_str words[AST_MAX_ARGS + 1] = { pushwake__str(verb) };
 	char error[512];
+	size_t count = 1;
+	int status;
 
+	for (; from < a->argc && count <= AST_MAX_ARGS; from++) {
+		words[count++] = pushwake__str(a->argv[from]);
+	}
+	status = pushwake_command(pushwake__client(), words, count, NULL, print_line, (void *) &a->fd);
 	if (status >= 0) {
 		return CLI_SUCCESS;
 	}
@@ -50,25 +51,8 @@ static char *tell(const struct ast_cli_args *a, int status)
 	return status == PUSHWAKE_ERR_INVALID_ARGUMENT ? CLI_SHOWUSAGE : CLI_FAILURE;
 }
 
-static void print_line(void *context, pushwake_str line)
-{
-	ast_cli(*(const int *) context, "%.*s\n", PUSHWAKE__PRINT(line));
-}
-
-/*! Prints a report of the words from an argument on; the number of rows when it is CLI_SUCCESS. */
-static char *report(const struct ast_cli_args *a, int from, int kind, int *rows)
-{
-	pushwake_str words[AST_MAX_ARGS];
-	size_t count = read_words(words, a, from);
-
-	*rows = pushwake_report(pushwake__client(), kind, words, count, print_line, (void *) &a->fd);
-	return tell(a, *rows);
-}
-
 static char *show_stats(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 {
-	int rows;
-
 	if (!is_run(e, cmd, "pushwake show stats",
 			"Usage: pushwake show stats\n"
 			"       Shows the counters of the push engine.\n")) {
@@ -79,14 +63,11 @@ static char *show_stats(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a
 	}
 	ast_cli(a->fd, "%-32s %s\n", "version", pushwake_version());
 	ast_cli(a->fd, "%-32s %d\n", "engine process", pushwake__supervisor_engine_pid());
-	return report(a, 3, PUSHWAKE_REPORT_STATS, &rows);
+	return run(a, "stats", 3);
 }
 
 static char *show_bindings(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 {
-	char *result;
-	int rows;
-
 	if (!is_run(e, cmd, "pushwake show bindings",
 			"Usage: pushwake show bindings [aor] [user=<p>] [provider=<p>] [verdict=<t>] [age=<+a|-a> ...]\n"
 			"       Lists the phones that can be woken, of one AoR or all. Tokens are shortened.\n"
@@ -96,37 +77,21 @@ static char *show_bindings(struct ast_cli_entry *e, int cmd, struct ast_cli_args
 			"       age       +2d registered longer ago than that, -1h since then: s, m, h, d, w\n")) {
 		return NULL;
 	}
-	result = report(a, 3, PUSHWAKE_REPORT_BINDINGS, &rows);
-	if (result == CLI_SUCCESS) {
-		ast_cli(a->fd, "%d binding%s\n", rows, ESS(rows));
-	}
-	return result;
+	return run(a, "list", 3);
 }
 
 static char *show_binding(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 {
-	char *result;
-	int rows;
-
 	if (!is_run(e, cmd, "pushwake show binding",
 			"Usage: pushwake show binding <aor> [provider=<p>]\n"
 			"       Shows all that is known of the phones of an AoR. Tokens are shortened.\n")) {
 		return NULL;
 	}
-	if (a->argc < 4) {
-		return CLI_SHOWUSAGE;
-	}
-	result = report(a, 3, PUSHWAKE_REPORT_DETAILS, &rows);
-	if (result == CLI_SUCCESS && rows == 0) {
-		ast_cli(a->fd, "%s has no such push binding\n", a->argv[3]);
-	}
-	return result;
+	return a->argc < 4 ? CLI_SHOWUSAGE : run(a, "show", 3);
 }
 
 static char *remove_bindings(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 {
-	pushwake_str words[AST_MAX_ARGS];
-	int64_t removed = 0;
 	char *result;
 
 	if (!is_run(e, cmd, "pushwake remove bindings",
@@ -138,10 +103,8 @@ static char *remove_bindings(struct ast_cli_entry *e, int cmd, struct ast_cli_ar
 	if (a->argc < 4) {
 		return CLI_SHOWUSAGE;
 	}
-	result = tell(a, pushwake_query_words(pushwake__client(), PUSHWAKE_QUERY_REMOVE_FOUND, words,
-		read_words(words, a, 3), pushwake__take_number, &removed));
+	result = run(a, "remove", 3);
 	if (result == CLI_SUCCESS) {
-		ast_cli(a->fd, "removed %d binding%s\n", (int) removed, ESS(removed));
 		pushwake__devstate_changed(a->argv[3]);
 		pushwake__companion_check(a->argv[3]);
 	}
@@ -150,23 +113,17 @@ static char *remove_bindings(struct ast_cli_entry *e, int cmd, struct ast_cli_ar
 
 static char *trace(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 {
-	int rows;
-
 	if (!is_run(e, cmd, "pushwake trace",
 			"Usage: pushwake trace [call-id|aor]\n"
 			"       Tells what happened to the calls of a Call-ID or an AoR, line by line, the newest\n"
 			"       first; with neither, the newest 20 in short.\n")) {
 		return NULL;
 	}
-	return report(a, 2, PUSHWAKE_REPORT_TRACE, &rows);
+	return run(a, "trace", 2);
 }
 
 static char *send_push(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 {
-	pushwake_str words[AST_MAX_ARGS];
-	char *result;
-	int queued = 0;
-
 	if (!is_run(e, cmd, "pushwake send",
 			"Usage: pushwake send <event> <aor> [text]\n"
 			"       pushwake send <event> platform=<p> token=<t> [package=<p>] [<name>=<value> ...] [text]\n"
@@ -176,11 +133,7 @@ static char *send_push(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)
 			"       environment, service, p256dh, auth, selector.\n")) {
 		return NULL;
 	}
-	result = tell(a, pushwake_send_words(&queued, pushwake__client(), words, read_words(words, a, 2)));
-	if (result == CLI_SUCCESS) {
-		ast_cli(a->fd, "%d push%s queued\n", queued, queued == 1 ? "" : "es");
-	}
-	return result;
+	return run(a, "send", 2);
 }
 
 static char *reload(struct ast_cli_entry *e, int cmd, struct ast_cli_args *a)

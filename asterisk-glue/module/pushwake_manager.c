@@ -97,38 +97,48 @@ static void read_action_id(char *line, size_t size, const struct message *messag
 	}
 }
 
-/*! The conditions that the headers of an action say, a line each; NULL when memory is short. */
-static struct ast_str *read_conditions(const struct message *message)
-{
-	static const char *const names[][2] = {
-		{ "AOR", "aor" }, { "User", "user" }, { "Provider", "provider" }, { "Verdict", "verdict" }, { "Age", "age" },
-	};
-	struct ast_str *conditions = ast_str_create(64);
-	size_t index;
+/*! A header of an action, and the name of its value in a command; empty: the value is a word by itself. */
+struct name {
+	char *header;
+	const char *word;
+};
 
-	for (index = 0; conditions && index < ARRAY_LEN(names); index++) {
-		const char *value = astman_get_header(message, (char *) names[index][0]);
+/*! The conditions of a listing. */
+static const struct name conditions[] = {
+	{ "AOR", "aor" }, { "User", "user" }, { "Provider", "provider" }, { "Verdict", "verdict" }, { "Age", "age" },
+};
+
+#define MOST_NAMES 16
+
+/*! Carries out a command with those words that the action has headers for; what it returns, or a status below 0 with its text. */
+static int run(const struct message *message, const char *verb, const struct name *names, size_t count,
+	pushwake_row_fn on_row, void *context, char *error, size_t size)
+{
+	pushwake_str words[MOST_NAMES + 1] = { pushwake__str(verb) };
+	char *texts[MOST_NAMES] = { NULL };
+	size_t index, used = 1;
+	int number = 0;
+
+	for (index = 0; index < count && number >= 0; index++) {
+		const char *value = astman_get_header(message, names[index].header);
 
 		if (!ast_strlen_zero(value)) {
-			ast_str_append(&conditions, 0, "%s=%s\n", names[index][1], value);
+			number = ast_asprintf(&texts[index], "%s%s%s", names[index].word, *names[index].word ? "=" : "", value);
+			words[used++] = pushwake__str(texts[index]);
 		}
 	}
-	return conditions;
-}
-
-/*! Asks with the conditions of an action; the number of rows, or a status below 0 with its text in error. */
-static int ask(const struct message *message, int kind, pushwake_row_fn on_row, void *context, char *error, size_t size)
-{
-	struct ast_str *conditions = read_conditions(message);
-	int rows;
-
-	if (!conditions) {
+	if (number < 0) {
 		ast_copy_string(error, "out of memory", size);
-		return PUSHWAKE_ERR_UNAVAILABLE;
+	} else {
+		number = pushwake_command(pushwake__client(), words, used, on_row, NULL, context);
+		if (number < 0) {
+			pushwake__error(number, error, size);
+		}
 	}
-	rows = pushwake__query(kind, ast_str_buffer(conditions), on_row, context, error, size);
-	ast_free(conditions);
-	return rows;
+	for (index = 0; index < count; index++) {
+		ast_free(texts[index]);
+	}
+	return number;
 }
 
 static int action_bindings(struct mansession *session, const struct message *message)
@@ -139,7 +149,7 @@ static int action_bindings(struct mansession *session, const struct message *mes
 	int rows;
 
 	read_action_id(id_line, sizeof(id_line), message);
-	rows = ask(message, PUSHWAKE_QUERY_FIND, list_binding, &listing, error, sizeof(error));
+	rows = run(message, "list", conditions, ARRAY_LEN(conditions), list_binding, &listing, error, sizeof(error));
 	if (rows < 0 && !listing.count) {
 		astman_send_error_va(session, message, "%s", error);
 		return 0;
@@ -160,49 +170,44 @@ static int action_remove(struct mansession *session, const struct message *messa
 	const char *aor = astman_get_header(message, "AOR");
 	char id_line[256];
 	char error[256];
-	int64_t removed = 0;
+	int removed;
 
 	read_action_id(id_line, sizeof(id_line), message);
 	if (ast_strlen_zero(aor)) {
 		astman_send_error(session, message, "PushWakeRemove needs the header AOR");
 		return 0;
 	}
-	if (ask(message, PUSHWAKE_QUERY_REMOVE_FOUND, pushwake__take_number, &removed, error, sizeof(error)) < 0) {
+	removed = run(message, "remove", conditions, ARRAY_LEN(conditions), NULL, NULL, error, sizeof(error));
+	if (removed < 0) {
 		astman_send_error_va(session, message, "%s", error);
 		return 0;
 	}
 	pushwake__devstate_changed(aor);
 	pushwake__companion_check(aor);
-	astman_append(session, "Response: Success\r\n%sRemoved: %" PRId64 "\r\n\r\n", id_line, removed);
+	astman_append(session, "Response: Success\r\n%sRemoved: %d\r\n\r\n", id_line, removed);
 	return 0;
 }
 
 static int action_send(struct mansession *session, const struct message *message)
 {
-	static const char *const names[][2] = {
-		{ "PushEvent", "event" }, { "AOR", "aor" }, { "Text", "text" }, { "Title", "title" }, { "From", "from" }, { "Name", "name" },
+	static const struct name names[MOST_NAMES] = {
+		{ "PushEvent", "" }, { "AOR", "aor" }, { "Text", "text" }, { "Title", "title" }, { "From", "from" }, { "Name", "name" },
 		{ "CallID", "call-id" }, { "Platform", "platform" }, { "Package", "package" }, { "Token", "token" },
 		{ "PushType", "push-type" }, { "Environment", "environment" }, { "Service", "service" },
 		{ "P256dh", "p256dh" }, { "Auth", "auth" }, { "Selector", "selector" },
 	};
-	pushwake_send_request request = PUSHWAKE_SEND_REQUEST_INIT;
-	size_t index;
 	char id_line[256];
 	char error[256];
-	int queued = 0, status;
+	int queued;
 
 	read_action_id(id_line, sizeof(id_line), message);
-	for (index = 0; index < ARRAY_LEN(names); index++) {
-		pushwake_send_set(&request, pushwake__str(names[index][1]),
-			pushwake__str(astman_get_header(message, (char *) names[index][0])));
-	}
-	if (!request.event_name.len || (!request.aor.len && !request.token.len)) {
+	if (ast_strlen_zero(astman_get_header(message, "PushEvent"))
+		|| (ast_strlen_zero(astman_get_header(message, "AOR")) && ast_strlen_zero(astman_get_header(message, "Token")))) {
 		astman_send_error(session, message, "PushWakeSend needs the headers PushEvent and AOR, or Platform and Token");
 		return 0;
 	}
-	status = pushwake_send(&queued, pushwake__client(), &request);
-	if (status < 0) {
-		pushwake__error(status, error, sizeof(error));
+	queued = run(message, "send", names, ARRAY_LEN(names), NULL, NULL, error, sizeof(error));
+	if (queued < 0) {
 		astman_send_error_va(session, message, "%s", error);
 		return 0;
 	}

@@ -29,9 +29,10 @@ static int log_row(void *context, const pushwake_field *fields, size_t count)
 
 int pushwake__reload(void)
 {
+	const pushwake_str command = pushwake__str("reload");
 	pushwake_settings *settings;
 	char error[256];
-	int res = 0;
+	int status, res = 0;
 
 	/* ORDER: of two reloads the one that read the file last is done last. */
 	ast_mutex_lock(&reload_lock);
@@ -43,7 +44,9 @@ int pushwake__reload(void)
 	if (pushwake_settings_replace(settings, pushwake__settings()) > 0) {
 		/* The engine goes on, with the pushes that it has in hand. */
 		pushwake_settings_free(settings);
-		if (pushwake__query(PUSHWAKE_QUERY_RELOAD, "", log_row, NULL, error, sizeof(error)) < 0) {
+		status = pushwake_command(pushwake__client(), &command, 1, log_row, NULL, NULL);
+		if (status < 0) {
+			pushwake__error(status, error, sizeof(error));
 			ast_log(LOG_WARNING, "The engine did not reload: %s\n", error);
 		}
 	} else if (pushwake__settings() && pushwake__config_try(settings, pushwake__settings())) {

@@ -21,14 +21,14 @@ static int send_push(sip_msg_t *msg, str *event, str *uri, str *text)
 	pushwake_send_request request = PUSHWAKE_SEND_REQUEST_INIT;
 	pushwake_header *headers = NULL;
 	pushwake_str why;
-	int queued = 0, status;
+	int queued;
 	str aor;
 
 	if(pw_aor(&aor, uri) < 0) {
 		LM_ERR("pushwake_send: <%.*s> is not a SIP URI with a user\n", uri->len, uri->s);
 		return -1;
 	}
-	request.event_name = pw_in(event);
+	request.event = pw_in(event);
 	request.aor = pw_in(&aor);
 	request.text = pw_in(text);
 	if(msg != NULL && !faked_msg_match(msg) && msg->first_line.type == SIP_REQUEST
@@ -37,20 +37,20 @@ static int send_push(sip_msg_t *msg, str *event, str *uri, str *text)
 		request.headers = headers;
 		request.shown = pw_shown(msg);
 	}
-	status = pushwake_send(&queued, pw_client, &request);
+	queued = pushwake_send(pw_client, &request);
 	free((char *)request.shown.ptr);
 	free(headers);
 	why = pushwake_client_error(pw_client);
-	if(status == PUSHWAKE_ERR_INVALID_ARGUMENT) {
+	if(queued == PUSHWAKE_ERR_INVALID_ARGUMENT) {
 		LM_ERR("pushwake_send: %.*s\n", PW_FMT(why));
 		return -1;
 	}
-	if(status == PUSHWAKE_ERR_NOT_FOUND || status == PUSHWAKE_ERR_REFUSED) {
-		LM_NOTICE("pushwake_send: %s: %.*s\n", pushwake_status_name(status), PW_FMT(why));
+	if(queued == PUSHWAKE_ERR_NOT_FOUND || queued == PUSHWAKE_ERR_REFUSED) {
+		LM_NOTICE("pushwake_send: %s: %.*s\n", pushwake_status_name(queued), PW_FMT(why));
 		return -1;
 	}
-	if(status < 0) {
-		pw_engine_away("pushwake_send", status);
+	if(queued < 0) {
+		pw_engine_away("pushwake_send", queued);
 		return -2;
 	}
 	return queued > 0 ? queued : -1;

@@ -13,7 +13,7 @@
  * takes up to 17 kB, so none is begun behind this much. */
 #define STORIES_BEGIN_WITHIN (12 * 1024)
 #define LONGEST_FAULT 200
-#define MOST_WORDS 64
+#define MOST_WORDS 65
 
 stat_export_t pw_stats[] = {
 	{"stored",      0,             &pw_count.stored},
@@ -101,9 +101,9 @@ static int on_row(void *context, const pushwake_field *fields, size_t count)
 	return 0;
 }
 
-static int ask(pw_reply_t *reply, int kind, const pushwake_str *words, size_t count)
+static int ask(pw_reply_t *reply, const pushwake_str *words, int count)
 {
-	int rows = pushwake_query_words(pw_client, kind, words, count, on_row, reply);
+	int rows = pushwake_command(pw_client, words, (size_t)count, on_row, NULL, reply);
 
 	if(rows < 0) {
 		fault(reply->rpc, reply->context, rows);
@@ -120,15 +120,16 @@ typedef struct pw_words {
 	char numbers[MOST_WORDS][INT2STR_MAX_LEN];
 } pw_words_t;
 
-/* All parameters; -1 after a fault. */
-static int read_words(rpc_t *rpc, void *c, pw_words_t *words)
+/* The command and all parameters; -1 after a fault. */
+static int read_words(rpc_t *rpc, void *c, const char *command, pw_words_t *words)
 {
 	str parameter = str_init("");
-	int count = 0;
+	int count = 1;
 
+	words->v[0] = pw_text(command);
 	for(; rpc->scan(c, "*.S", &parameter) == 1; count++) {
 		if(count == MOST_WORDS) {
-			rpc->fault(c, 400, "more than %d parameters", MOST_WORDS);
+			rpc->fault(c, 400, "more than %d parameters", MOST_WORDS - 1);
 			return -1;
 		}
 		if(parameter.len < INT2STR_MAX_LEN) {
@@ -138,7 +139,7 @@ static int read_words(rpc_t *rpc, void *c, pw_words_t *words)
 	}
 	/* jsonrpcs returns the same for a value that it makes no text of as behind the last one */
 	if(parameter.s == NULL) {
-		rpc->fault(c, 400, "parameter %d is neither a text nor a number; write texts, such as \"provider=fcm\"", count + 1);
+		rpc->fault(c, 400, "parameter %d is neither a text nor a number; write texts, such as \"provider=fcm\"", count);
 		return -1;
 	}
 	return count;
@@ -155,30 +156,32 @@ static void read_aor(pushwake_str *word)
 }
 
 /* `usage`: of a command that takes a user, else NULL. */
-static void query(rpc_t *rpc, void *c, int kind, const char *usage)
+static void query(rpc_t *rpc, void *c, const char *command, const char *usage)
 {
-	pw_reply_t reply = {.rpc = rpc, .context = c, .enough = kind == PUSHWAKE_QUERY_TRACE ? STORIES_BEGIN_WITHIN : 0};
+	int is_trace = strcmp(command, "trace") == 0;
+	pw_reply_t reply = {.rpc = rpc, .context = c, .enough = is_trace ? STORIES_BEGIN_WITHIN : 0};
 	pw_words_t words;
-	int count = read_words(rpc, c, &words);
+	int count = read_words(rpc, c, command, &words);
 
-	if(count == 0 && usage != NULL) {
+	if(count == 1 && usage != NULL) {
 		rpc->fault(c, 400, "which user? %s", usage);
-	} else if(count >= 0) {
-		if(count > 0 && kind != PUSHWAKE_QUERY_TRACE) { /* capitals of a Call-ID count */
-			read_aor(&words.v[0]);
+	} else if(count > 0) {
+		if(count > 1 && !is_trace) { /* capitals of a Call-ID count */
+			read_aor(&words.v[1]);
 		}
-		ask(&reply, kind, words.v, (size_t)count);
+		ask(&reply, words.v, count);
 	}
 }
 
 static void rpc_stats(rpc_t *rpc, void *c)
 {
 	pw_reply_t reply = {.rpc = rpc, .context = c};
+	const pushwake_str command = pw_text("stats");
 	const stat_export_t *stat;
 	char name[64];
 
 	/* One struct: JSON-RPC keeps only the last one of an answer that is not an array. */
-	if(rpc->add(c, "{", &reply.whole) < 0 || ask(&reply, PUSHWAKE_QUERY_STATS, NULL, 0) < 0) {
+	if(rpc->add(c, "{", &reply.whole) < 0 || ask(&reply, &command, 1) < 0) {
 		return;
 	}
 	for(stat = pw_stats; stat->name != NULL; stat++) {
@@ -187,34 +190,34 @@ static void rpc_stats(rpc_t *rpc, void *c)
 	}
 }
 
-#define PW_QUERY(name, kind, usage)            \
+#define PW_QUERY(name, usage)                  \
 	static void rpc_##name(rpc_t *rpc, void *c) \
 	{                                           \
-		query(rpc, c, kind, usage);             \
+		query(rpc, c, #name, usage);            \
 	}
 
 /* clang-format off */
-PW_QUERY(list,   PUSHWAKE_QUERY_FIND,         NULL)
-PW_QUERY(show,   PUSHWAKE_QUERY_FIND,         "pushwake.show AOR [NAME=VALUE ...]")
-PW_QUERY(trace,  PUSHWAKE_QUERY_TRACE,        NULL)
-PW_QUERY(remove, PUSHWAKE_QUERY_REMOVE_FOUND, "pushwake.remove AOR [NAME=VALUE ...]")
-PW_QUERY(reload, PUSHWAKE_QUERY_RELOAD,       NULL)
+PW_QUERY(list,   NULL)
+PW_QUERY(show,   "pushwake.show AOR [NAME=VALUE ...]")
+PW_QUERY(trace,  NULL)
+PW_QUERY(remove, "pushwake.remove AOR [NAME=VALUE ...]")
+PW_QUERY(reload, NULL)
 /* clang-format on */
 
 static void rpc_send(rpc_t *rpc, void *c)
 {
 	pw_words_t words;
-	int queued = 0, status, count = read_words(rpc, c, &words);
+	int queued, count = read_words(rpc, c, "send", &words);
 
 	if(count < 0) {
 		return;
 	}
-	if(count > 1) {
-		read_aor(&words.v[1]);
+	if(count > 2) {
+		read_aor(&words.v[2]);
 	}
-	status = pushwake_send_words(&queued, pw_client, words.v, (size_t)count);
-	if(status < 0) {
-		fault(rpc, c, status);
+	queued = pushwake_command(pw_client, words.v, (size_t)count, NULL, NULL, NULL);
+	if(queued < 0) {
+		fault(rpc, c, queued);
 		return;
 	}
 	rpc->add(c, "d", queued);

@@ -3,7 +3,7 @@
 internal import PushWakeCore
 private import PushWakeSystem
 
-/// What can be asked of a running engine; raw values are `enum pushwake_query_kind`.
+/// What can be asked of a running engine; raw values go over the wire.
 public enum EngineQuery: Int, Sendable {
     case stats = 0
     case bindings = 1

@@ -5,10 +5,8 @@ import Testing
 @testable import PushWakeClient
 
 @Suite struct `A push by hand in words` {
-    private static let names: Set = ["event", "aor", "platform", "token", "text", "title"]
-
-    private func fields(_ words: [String]) throws(SendWords.Mistake) -> [String] {
-        try SendWords(words) { Self.names.contains($0) }.fields.map { "\($0.name)=\($0.value)" }
+    private func fields(_ words: [String]) throws(ConsoleCommand.Failure) -> [String] {
+        try SendWords(words).fields.map { "\($0.name)=\($0.value)" }
     }
 
     @Test(arguments: [
@@ -30,9 +28,9 @@ import Testing
         ([], "which event?"), ([""], "which event?"), (["call"], "to whom?"), (["call", "token="], "to whom?"),
     ])
     func `without event or receiver says what to write`(_ words: [String], _ begin: String) {
-        let mistake = #expect(throws: SendWords.Mistake.self) { try fields(words) }
-        #expect(mistake?.message.hasPrefix(begin) == true)
-        #expect(mistake?.message.contains("write EVENT AOR [TEXT]") == true)
+        let mistake = #expect(throws: ConsoleCommand.Failure.self) { try fields(words) }
+        guard case .words(let text)? = mistake else { return #expect(Bool(false)) }
+        #expect(text.hasPrefix(begin) && text.contains("write EVENT AOR [TEXT]"))
     }
 
     @Test func `an event that is none is named with those that are`() {
