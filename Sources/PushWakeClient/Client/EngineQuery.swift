@@ -7,7 +7,6 @@ private import PushWakeSystem
 public enum EngineQuery: Int, Sendable {
     case stats = 0
     case bindings = 1
-    case remove = 2
     case reload = 3
     case trace = 4
     /// The bindings that `ListingConditions` name.

@@ -20,7 +20,7 @@ public enum EngineProtocol {
     public enum Kind: UInt8, Sendable {
         case register = 1
         case wake = 2
-        case callEnded = 3
+        /// A phone is there, as waiting legs or another node have found out.
         case registered = 4
         case send = 5
         case query = 6

@@ -7,13 +7,6 @@ internal import PushWakeSystem
 
 /// Bindings that an operator removes, by name or with a contact of the registrar.
 extension Registrations {
-    /// Removes all bindings of a user by hand.
-    func remove(_ question: Question, aor: String) {
-        remove(question, aor) { (store) throws(StoreError) in
-            try store.remove(.all, of: aor, reason: "by hand", now: SystemClock.wallSeconds())
-        }
-    }
-
     /// Removes by hand what the conditions name, which name a user.
     func remove(_ question: Question, _ conditions: ListingConditions) {
         remove(question, conditions.aor) { [outcomes] (store) throws(StoreError) in

@@ -70,7 +70,7 @@ final class EngineCore {
         case .upstreamAnswered:
             guard RequestDeadline(decoding: message).isPast(at: now) else { break }
             return upstream.answered(Question(message, nil, hosts))
-        case .progressed, .requestEnded, .requestContinues, .resume, .purrUser, .callEnded, .registered, .query,
+        case .progressed, .requestEnded, .requestContinues, .resume, .purrUser, .registered, .query,
             .takeBindings, .contactRemoved, .stopWaiting, .reply, .failure, .result, .waitEvent, .verbs, .upstream:
             break
         }
@@ -104,7 +104,6 @@ final class EngineCore {
         case .contactRemoved: registrations.contactRemoved(message)
         case .resume: requests.resume(question)
         case .purrUser: queries.purrUser(question)
-        case .callEnded: requests.callEnded(question)
         case .registered: requests.registered(question)
         case .send: manualPushes.send(question)
         case .stopWaiting:

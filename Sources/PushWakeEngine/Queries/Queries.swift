@@ -44,7 +44,6 @@ final class Queries {
             case .stats: try stats(question)
             case .bindings: try bindings(question, ListingConditions(aor: argument), after: cursor)
             case .find: try bindings(question, argument, after: cursor)
-            case .remove: registrations.remove(question, aor: argument)
             case .removeFound: removeFound(question, argument)
             case .reload: reload(question)
             case .trace: trace(question, argument, after: cursor)

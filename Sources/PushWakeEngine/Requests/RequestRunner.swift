@@ -100,13 +100,6 @@ final class RequestRunner {
         schedule(request, now)
     }
 
-    /// The held request of a host without handles is over.
-    func callEnded(_ question: Question) {
-        let how = CallEnd(how: question.number(.how), status: 480, reason: "")
-        endCall(aor: question.text(.aor), callID: question.text(.callID), how)
-        question.reply { _ in }
-    }
-
     /// Ends the requests of a user with this Call-ID that channels wait for, those too whose bindings are still being asked
     /// for.
     func endCall(aor: String, callID: String, _ how: CallEnd) {
@@ -147,7 +140,7 @@ final class RequestRunner {
         context.times.countWait(end, milliseconds: now - request.beganAt)
     }
 
-    /// A phone has registered: channels that wait for its user go on.
+    /// A phone is there, as waiting legs have found out: requests that wait for its user go on.
     func registered(_ question: Question) {
         let contact = question.text(.contactURI)
         let registration = CallRegistration(contact: CallContact(key: contact))

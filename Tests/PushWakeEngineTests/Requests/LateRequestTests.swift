@@ -72,7 +72,7 @@ extension CoreBench {
         #expect(try register(at: 1050)?.kind == .reply)
     }
 
-    @Test(arguments: [EngineProtocol.Kind.callEnded, .registered, .stopWaiting])
+    @Test(arguments: [EngineProtocol.Kind.registered, .stopWaiting])
     func `is carried out when it is news`(kind: EngineProtocol.Kind) throws {
         let bench = try CoreBench()
         #expect(try bench.call(kind, at: 600_000)?.kind == .reply)
