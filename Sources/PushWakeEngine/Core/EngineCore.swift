@@ -5,10 +5,10 @@ internal import PushWakeCore
 internal import PushWakeStore
 internal import PushWakeSystem
 
-/// Answers what the PBX asks: the one place where bindings, wakes and pushes meet.
+/// Makes the parts of the engine, and hands each message to the part that carries it out.
 ///
-/// It runs on the engine's loop and never waits: a push is handed to `Delivery`, and its end comes
-/// back through `PushOutcomes`.
+/// All of them run on the engine's loop and never wait: a push is handed to `Delivery`, and its end comes back through
+/// `PushOutcomes`.
 final class EngineCore {
     let context: EngineContext
     let store: StoreAccess
