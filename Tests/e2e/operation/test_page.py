@@ -2,7 +2,6 @@
 """The page at /: calls as pictures, why a phone did not ring, and nothing that a caller can do to it. A real browser
 shows it, headless."""
 
-import hashlib
 import html.parser
 import os
 import pathlib
@@ -12,10 +11,9 @@ import urllib.parse
 
 import pytest
 
+import peers.http_client
 from peers.browser import CHROMIUM, Browser
-from peers.http_client import TOKEN, Client, listen
 from phones import mpush_android, rfc8599_fcm
-from ports import free_port
 from servers import CALLS, wait_until
 
 VOID = {"meta", "link", "input", "br"}
@@ -51,15 +49,8 @@ class Page(html.parser.HTMLParser):
 
 @pytest.fixture
 def served(make_kamailio, tmp_path):
-    port = free_port()
-    token = tmp_path / "token"
-    token.write_text(TOKEN)
-    users = tmp_path / "users"
-    users.write_text(f"root:pushwake:{hashlib.md5(b'root:pushwake:toor').hexdigest()}\n")
-    server = make_kamailio(config=CALLS.read_text(), wake_timeout=2, settings={
-        "http_listen": str(port), "http_token_file": str(token), "http_users": str(users), "http_operators": "root"})
-    server.start().wait_engine()
-    return server, Client(port)
+    settings, client = peers.http_client.served(tmp_path)
+    return make_kamailio(config=CALLS.read_text(), wake_timeout=2, settings=settings).start().wait_engine(), client
 
 
 def show(client, query=""):
@@ -127,10 +118,6 @@ def test_only_operators_see_it(served):
 needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="Debian's chromium is not installed")
 
 
-def signed_in(client, path):
-    return f"http://root:toor@127.0.0.1:{client.port}{path}"
-
-
 def never_wakes(server, wire):
     asleep = wire.phone(server, "carol", "udp", rfc8599_fcm())
     asleep.register()
@@ -168,7 +155,7 @@ def test_each_question_has_a_picture(served, wire, tmp_path, play):
         def shown():
             steps = iter(browser.run("[...document.querySelectorAll('svg text')].map(t => t.textContent).join('|')").split("|"))
             return all(label in steps for label in labels)
-        browser.open(signed_in(client, f"/?q={user}"))
+        browser.open(client.signed_in(f"/?q={user}"))
         wait_until("all steps", shown)
         picture = browser.picture("svg")
     assert picture[:8] == b"\x89PNG\r\n\x1a\n" and len(picture) > 5000
@@ -181,7 +168,7 @@ def test_a_browser_shows_it_at_any_width(served, actors, tmp_path, width):
     server, client = served
     actors.answered(server, "seen", mpush_android())
     with Browser(tmp_path, width=width) as browser:
-        browser.open(signed_in(client, "/?q=seen"))
+        browser.open(client.signed_in("/?q=seen"))
         wait_until("the picture", lambda: browser.run("document.querySelectorAll('svg').length") == 1)
         assert "REGISTER" in browser.run("document.body.textContent")
         # Nothing is wider than the window, but for what scrolls within itself.
@@ -194,8 +181,8 @@ def test_a_browser_shows_it_at_any_width(served, actors, tmp_path, width):
 def test_an_open_page_shows_a_new_call_by_itself(served, actors, tmp_path):
     server, client = served
     with Browser(tmp_path) as overview, Browser(tmp_path) as search:
-        overview.open(signed_in(client, "/"))
-        search.open(signed_in(client, "/?q=lively"))
+        overview.open(client.signed_in("/"))
+        search.open(client.signed_in("/?q=lively"))
         wait_until("both to listen", lambda: "pushwake_http_pages 2" in client.curl("/metrics").body)
         assert "Nothing found" in search.run("document.body.textContent")
         assert "lively" not in overview.run("document.body.textContent")
@@ -216,19 +203,18 @@ def test_an_open_page_shows_a_new_call_by_itself(served, actors, tmp_path):
 
 @needs_chromium
 def test_an_open_page_says_that_the_engine_is_gone_and_goes_on_with_the_next(make_engine, tmp_path):
-    users = tmp_path / "users"
-    users.write_text(f"root:pushwake:{hashlib.md5(b'root:pushwake:toor').hexdigest()}\n")
-    engine, client = listen(make_engine, tmp_path, http_users=users, http_operators="root")
+    settings, client = peers.http_client.served(tmp_path)
+    engine = make_engine(**settings)
 
     def is_open():
         return "pushwake_http_pages 1" in client.curl("/metrics").body
 
     with Browser(tmp_path) as browser:
-        browser.open(signed_in(client, "/"))
+        browser.open(client.signed_in("/"))
         wait_until("the page to listen", is_open)
         engine.stop()
         wait_until("the notice", lambda: "does not answer" in browser.run("document.getElementById('live').textContent"))
-        make_engine(http_listen=client.port, http_token_file=tmp_path / "http-token", http_users=users, http_operators="root")
+        make_engine(**settings)
         # The next engine does not know the nonce of the last one; nobody is asked for a password again.
         wait_until("the page to listen again", is_open, 20)
         wait_until("the notice to go", lambda: browser.run("document.getElementById('live').textContent") == "", 20)
@@ -240,7 +226,7 @@ def test_without_script_there_is_all_and_a_link_to_look_again(served, actors, tm
     actors.answered(server, "plain", mpush_android())
     with Browser(tmp_path) as browser:
         browser.ask("Emulation.setScriptExecutionDisabled", value=True)
-        browser.open(signed_in(client, "/?q=plain"))
+        browser.open(client.signed_in("/?q=plain"))
         text = wait_until("the page", lambda: "</svg>" in browser.html() and browser.html())
         assert '<a href="/?q=plain">Look again</a>' in text
         link = browser.ask("DOM.querySelector", nodeId=browser.document(), selector="noscript a")["nodeId"]

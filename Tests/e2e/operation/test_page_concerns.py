@@ -9,9 +9,8 @@ import subprocess
 
 import pytest
 
-from peers.http_client import TOKEN, Client, listen
+from peers.http_client import listen, served
 from phones import apns_token, rfc8599_fcm
-from ports import free_port
 from servers import CALLS, Simulator, wait_until
 from test_breakages import certificate
 
@@ -163,12 +162,8 @@ def test_a_trouble_shows_with_its_remedy_and_goes_with_its_cause(start, simulato
 
 
 def test_silent_phones_show_until_they_wake(make_kamailio, wire, simulator, tmp_path):
-    port = free_port()
-    (tmp_path / "token").write_text(TOKEN)
-    server = make_kamailio(config=CALLS.read_text(), wake_timeout=1, settings={
-        "http_listen": port, "http_token_file": tmp_path / "token"})
-    server.start().wait_engine()
-    client = Client(port)
+    settings, client = served(tmp_path)
+    server = make_kamailio(config=CALLS.read_text(), wake_timeout=1, settings=settings).start().wait_engine()
 
     def sleeps_on(phone):
         for _ in range(3):

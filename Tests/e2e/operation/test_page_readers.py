@@ -2,7 +2,6 @@
 """Everybody can read the page and needs no mouse: axe-core looks at each of its states, light and dark, as wide as a desk
 and as a phone. PUSHWAKE_PICTURES=docs/pictures keeps pictures."""
 
-import hashlib
 import os
 import pathlib
 import subprocess
@@ -10,7 +9,7 @@ import subprocess
 import pytest
 
 from peers.browser import AXE, CHROMIUM, Browser
-from peers.http_client import TOKEN
+from peers.http_client import served
 from phones import mpush_ios, rfc8599_fcm
 from ports import free_port
 from servers import CALLS, PUSHWAKE, wait_until
@@ -26,16 +25,10 @@ LONG = "a-name-as-long-as-those-of-machines-1234567890.branch.example"
 @pytest.fixture
 def make_served(make_kamailio, tmp_path):
     def make(**settings):
-        port = free_port()
-        (tmp_path / "token").write_text(TOKEN)
-        (tmp_path / "users").write_text("".join(
-            f"{name}:pushwake:{hashlib.md5(f'{name}:pushwake:toor'.encode()).hexdigest()}\n" for name in ("root", "other")))
-        server = make_kamailio(config=CALLS.read_text(), wake_timeout=1, settings={
-            "http_listen": port, "http_token_file": tmp_path / "token", "http_users": tmp_path / "users",
-            "http_operators": "root", **settings})
+        page, client = served(tmp_path)
+        server = make_kamailio(config=CALLS.read_text(), wake_timeout=1, settings={**page, **settings})
         server.set_up(node_uri=f"sip:127.0.0.1:{server.port}")
-        server.start().wait_engine()
-        return server, f"http://root:toor@127.0.0.1:{port}"
+        return server.start().wait_engine(), client
 
     return make
 
@@ -99,7 +92,7 @@ FOCUS = """(() => { const e = document.activeElement, s = getComputedStyle(e);
 
 @pytest.mark.parametrize("width", [360, 1200])
 def test_everybody_can_read_it(make_served, wire, tmp_path, width):
-    server, root = make_served(apns_url=f"https://127.0.0.1:{free_port()}")
+    server, full = make_served(apns_url=f"https://127.0.0.1:{free_port()}")
     _, bare = make_served(**dict.fromkeys(("apns_key", "apns_key_id", "apns_team_id", "fcm_key")))
     play(server, wire)
     keep = pathlib.Path(os.environ.get("PUSHWAKE_PICTURES", tmp_path))
@@ -111,22 +104,22 @@ def test_everybody_can_read_it(make_served, wire, tmp_path, width):
                 found[name].append("wider than the window")
             (keep / f"page-{name}.png").write_bytes(browser.picture("html"))
 
-        browser.open(bare.replace("root", "other"))
+        browser.open(bare.signed_in("/", "other"))
         look(f"refused-{width}")
         for theme in ("light", "dark"):
             browser.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
             where = f"{theme}-{width}"
-            for host, states in ((bare, EMPTY), (root, STATES)):
+            for host, states in ((bare, EMPTY), (full, STATES)):
                 for name, path in states.items():
-                    browser.open(host + path)
+                    browser.open(host.signed_in(path))
                     look(f"{name}-{where}")
-            browser.open(root + STATES["user"])
+            browser.open(full.signed_in(STATES["user"]))
             browser.run("document.querySelectorAll('details').forEach((d) => { d.open = true })")
             browser.run("document.querySelector('#try button').click()")
             wait_until("the trial", lambda: "MISSING" in browser.run("document.getElementById('trial').textContent"), 40)
             look(f"tried-{where}")
             assert browser.run(SHOWN) == ("flow" if width == 360 else "sequence")
-            browser.open(root)
+            browser.open(full.signed_in())
             browser.ask("Network.emulateNetworkConditions", offline=True, **UNLIMITED)
             browser.run("look()")
             look(f"offline-{where}")
@@ -135,13 +128,13 @@ def test_everybody_can_read_it(make_served, wire, tmp_path, width):
 
 
 def test_nobody_needs_a_mouse(make_served, wire, tmp_path):
-    server, root = make_served()
+    server, client = make_served()
     phone = wire.phone(server, "carol", "tcp", rfc8599_fcm())
     phone.register()
     phone.sleep()
     wire.call(server, "carol").wait_final(10)
     with Browser(tmp_path) as browser:
-        browser.open(f"{root}/?q=carol")
+        browser.open(client.signed_in("/?q=carol"))
         seen = []
         while True:
             browser.press("Tab", 9)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The views of the page: calls by what became of them, phones and how they are found, and a trial of a phone."""
 
-import hashlib
 import re
 import subprocess
 import urllib.parse
@@ -9,7 +8,7 @@ import urllib.parse
 import pytest
 
 from peers.browser import CHROMIUM, Browser
-from peers.http_client import TOKEN, Client
+from peers.http_client import TOKEN, served
 from phones import mpush_android, rfc8599_fcm
 from ports import free_port
 from servers import CALLS, wait_until
@@ -20,17 +19,11 @@ FORM = ("-H", "Content-Type: application/x-www-form-urlencoded")
 
 @pytest.fixture
 def make_served(make_kamailio, tmp_path):
-    def make(**settings):
-        port = free_port()
-        (tmp_path / "token").write_text(TOKEN)
-        lines = [f"{name}:pushwake:{hashlib.md5(f'{name}:pushwake:toor'.encode()).hexdigest()}\n" for name in ("root", "other")]
-        (tmp_path / "users").write_text("".join(lines))
-        server = make_kamailio(config=CALLS.read_text(), wake_timeout=settings.pop("wake_timeout", 3), settings={
-            "http_listen": port, "http_token_file": tmp_path / "token", "http_users": tmp_path / "users",
-            "http_operators": "root", **settings})
+    def make(wake_timeout=3, **settings):
+        page, client = served(tmp_path)
+        server = make_kamailio(config=CALLS.read_text(), wake_timeout=wake_timeout, settings={**page, **settings})
         server.set_up(**{name: str(value).replace("@PORT@", str(server.port)) for name, value in settings.items()})
-        server.start().wait_engine()
-        return server, Client(port)
+        return server.start().wait_engine(), client
 
     return make
 
@@ -200,7 +193,7 @@ def test_the_button_shows_each_step_as_it_happens(make_served, wire, tmp_path):
     server, client = make_served(wake_timeout=10, node_uri="sip:127.0.0.1:@PORT@")
     phone = asleep(wire, server, "clicked", mpush_android)
     with Browser(tmp_path) as browser:
-        browser.open(f"http://root:toor@127.0.0.1:{client.port}/?q=clicked")
+        browser.open(client.signed_in("/?q=clicked"))
 
         def shows(word):
             wait_until(word, lambda: word in browser.run("document.getElementById('trial').textContent"), 20)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Clients of the engine's HTTP listener: ordinary ones with curl, and those that no library would be."""
 
+import hashlib
 import json
 import socket
 import ssl
@@ -31,6 +32,16 @@ def listen(make_engine, directory, tls=False, **settings):
     return engine, Client(port, settings.get("http_cert"))
 
 
+def served(directory):
+    """Settings of a listener on a free port, of which root is the operator and other is not, and what speaks to it."""
+    client = Client(free_port())
+    files = {"http_token_file": TOKEN, "http_users": "".join(
+        f"{name}:pushwake:{hashlib.md5(f'{name}:pushwake:toor'.encode()).hexdigest()}\n" for name in ("root", "other"))}
+    for name, text in files.items():
+        (directory / name).write_text(text)
+    return {"http_listen": client.port, **{name: directory / name for name in files}, "http_operators": "root"}, client
+
+
 class Answer:
     def __init__(self, text):
         head, _, self.body = text.partition("\r\n\r\n")
@@ -53,6 +64,10 @@ class Client:
     def __init__(self, port, certificate=None):
         self.port = port
         self.certificate = certificate
+
+    def signed_in(self, path="", name="root"):
+        """An address for a browser."""
+        return f"http://{name}:toor@127.0.0.1:{self.port}{path}"
 
     @property
     def url(self):
