@@ -810,8 +810,10 @@ typedef struct pushwake_legs_config {
     /* PUSHWAKE_HOST_DIALPLAN: each request is in a channel, and at one phone at a time; with `ring_all` others are dialled
      * (PUSHWAKE_LEG_DIAL). RING is a 302 with X-PushWake-Leg, X-PushWake-Contact and X-PushWake-Path; the request comes
      * back in its dialog when its phone does not take it.
-     * PUSHWAKE_HOST_PROXY: RING is a 100 with X-PushWake-Number, X-PushWake-Leg, X-PushWake-Contact, X-PushWake-Path
-     * and X-PushWake-Replaces; a number that is not higher than those before is a copy. */
+     * PUSHWAKE_HOST_PROXY: RING is a 100 with X-PushWake-Number, X-PushWake-Leg, X-PushWake-Contact, X-PushWake-Path,
+     * X-PushWake-Key and X-PushWake-Replaces; CLOSE and RESEND are X-PushWake-Close and X-PushWake-Resend, with the leg.
+     * Each number is executed once. The handle of a request is the parameter `call` of its Request-URI, in hexadecimal
+     * digits and with the highest bit set. */
     int host;
     int is_reliable;       /* 1: its connection loses nothing, so nothing is sent twice */
     int64_t repetition_ms; /* provisional answers are repeated after so long; 0: a minute */

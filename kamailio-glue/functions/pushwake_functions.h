@@ -7,6 +7,7 @@
 
 #include "core/pvar.h"
 #include "pushwake_requests.h"
+#include "pushwake_waiting.h"
 
 /* pushwake_send.c: the engine did not answer. Says so as often as the library lets it. */
 void pw_engine_away(const char *what, int status);

@@ -311,7 +311,7 @@ static int lookup(sip_msg_t *msg, str *table, str *uri)
 	if(pw_copy(&key, aor.s, aor.len) < 0) {
 		return plain(msg, table, uri);
 	}
-	ret = lookup_aor(msg, table, uri, &key);
+	ret = pw_waits_in_leg && pw_wait(msg, table, &key) == 0 ? PW_AWAKE : lookup_aor(msg, table, uri, &key);
 	free(key.s);
 	return ret;
 }

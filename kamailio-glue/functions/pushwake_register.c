@@ -197,6 +197,7 @@ static void store_and_reply(sip_msg_t *msg, str *table, int flags, pw_register_t
 	pw_leg_in_hand(msg);
 	if(status < 0) {
 		pw_join(table, &r->aor, &contacts);
+		pw_place_registered(table, &r->aor, &contacts);
 		/* an engine that answers keeps what its store does not take; an account's is told by its server's next answer */
 		if((status == PUSHWAKE_ERR_UNAVAILABLE || status == PUSHWAKE_ERR_TIMEOUT) && r->request.account.len == 0) {
 			pw_pending_add_all(table, &r->aor, &contacts);

@@ -102,6 +102,17 @@ void pw_cancel_missed(tm_cell_t *t, pw_hold_t *hold)
 	}
 }
 
+void pw_cancel_with_first_answer(tm_cell_t *t, int answered)
+{
+	int b;
+
+	for(b = 0; b < t->nr_of_outgoings; b++) {
+		if(b != answered && t->uac[b].last_received < 100 && t->uac[b].request.buffer != NULL) {
+			t->uac[b].request.flags |= F_RB_CANCELED;
+		}
+	}
+}
+
 /* A branch that rang, and whose phone has had the time to answer its CANCEL; -1: none. */
 static int unheard_cancel(const tm_cell_t *t, const pw_hold_t *hold)
 {

@@ -19,8 +19,7 @@
 #define PW_LONGEST_WAIT 120
 #define PW_AFTER_WAIT 120
 
-/* Number of failure_route[PUSHWAKE], or of the KEMI function for it; 0: there is none. */
-static int failure_route(void)
+int pw_failure_route(void)
 {
 	int route;
 
@@ -34,7 +33,7 @@ static int failure_route(void)
 /* The route for a request that nobody woke for: the one made for it, or what the script has for "no answer". */
 static int last_route(const tm_cell_t *t)
 {
-	int route = failure_route();
+	int route = pw_failure_route();
 
 	return route > 0 ? route : t->on_failure;
 }
@@ -105,7 +104,7 @@ void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status)
 	hold->expired = !is_answered;
 	hold->failure_status = status;
 	pw_hold_prolong(t, hold);
-	t->uac[hold->blind].on_failure = !is_answered && status >= 300 ? failure_route() : 0;
+	t->uac[hold->blind].on_failure = !is_answered && status >= 300 ? pw_failure_route() : 0;
 	code = is_answered ? PW_WORST : status >= 300 ? status : 480;
 	if(!is_answered && status >= 300 && t->uac[hold->blind].on_failure == 0 && t->on_failure > 0) {
 		/* what the script does about no answer it does by this code; pw_unanswered() runs its route */

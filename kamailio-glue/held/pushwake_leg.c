@@ -9,6 +9,8 @@
 #include "core/action.h"
 #include "core/dset.h"
 #include "core/globals.h"
+#include "core/kemi.h"
+#include "core/route.h"
 #include "core/script_cb.h"
 #include "core/timer.h"
 #include "modules/tm/t_cancel.h"
@@ -302,10 +304,23 @@ static void tell_on(tm_cell_t *t)
 	__sync_or_and_fetch(&t->tmcb_hl.reg_types, TMCB_REQUEST_FWDED);
 }
 
+void pw_leg_keep_route(tm_cell_t *t)
+{
+	int route;
+
+	if(t->on_branch != 0) {
+		t->on_branch_delayed = t->on_branch;
+	}
+	if(t->on_branch_delayed == 0 && sr_kemi_eng_get() == NULL) {
+		route = route_lookup(&branch_rt, "PUSHWAKE");
+		t->on_branch_delayed = route > 0 && branch_rt.rlist[route] != NULL ? route : 0;
+	}
+}
+
 /* ORDER: the branch route is tm's, of one process: what another request left there
  * must not run for this one, nor this one's for the next. The lock's depth is put
  * back because t_append_branches() forgets its own when memory is short. */
-static int append(tm_cell_t *t, pw_contact_t *contact, int keeps_uri)
+int pw_leg_append(tm_cell_t *t, pw_contact_t *contact, int keeps_uri)
 {
 	int depth = t->reply_rec_lock_level;
 	str any = STR_NULL;
@@ -369,7 +384,7 @@ int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, in
 		hold->runs[before] = pw_run_of(contact);
 		hold->sent_ms[before] = pw_now_ms();
 	}
-	added = append(t, contact, hold->keeps_uri);
+	added = pw_leg_append(t, contact, hold->keeps_uri);
 	show_legs(t, hidden, contact);
 	if(t->nr_of_outgoings == before && before < PW_MAX_BRANCHES) {
 		hold->legs[before] = 0;

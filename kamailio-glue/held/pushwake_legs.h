@@ -39,6 +39,13 @@ int pw_leg_goes_to(tm_cell_t *t, int branch, const pw_contact_t *contact, char f
  * place; -1: it could not be sent. */
 int pw_leg_add(tm_cell_t *t, pw_hold_t *hold, pw_contact_t *contact, int leg, int replaces);
 
+/* The route that branches of this request run when they come later: its own, or the
+ * one that is there for all. With KEMI it is a number of a function. */
+void pw_leg_keep_route(tm_cell_t *t);
+
+/* A branch to a contact. More than 0: it is out; `keeps_uri`: with the Request-URI of the request. */
+int pw_leg_append(tm_cell_t *t, pw_contact_t *contact, int keeps_uri);
+
 /* Ends a branch without that its end counts. */
 void pw_leg_close(tm_cell_t *t, pw_hold_t *hold, int branch);
 
@@ -98,6 +105,11 @@ void pw_declined(tm_cell_t *t, pw_hold_t *hold);
  * the reply lock. */
 void pw_cancel_missed(tm_cell_t *t, pw_hold_t *hold);
 
+/* tm sends the 2xx before it cancels the others. It forgets a first 180 that comes in between, and waits for it for ever
+ * then. A branch that is marked here gets its CANCEL in answer to its first word; whoever hears that one writes down that it
+ * has come. Under the reply lock. */
+void pw_cancel_with_first_answer(tm_cell_t *t, int answered);
+
 /* Brings the CANCEL to phones that have moved while they rang, and ends legs whose phones do not answer it. */
 void pw_cancel_look_after(tm_cell_t *t, pw_hold_t *hold);
 
@@ -105,6 +117,9 @@ void pw_cancel_look_after(tm_cell_t *t, pw_hold_t *hold);
 
 /* A leg has ended with something that can be sent on. Under the reply lock. */
 int pw_has_answer(const tm_cell_t *t, const pw_hold_t *hold);
+
+/* Number of failure_route[PUSHWAKE], or of the KEMI function for it; 0: there is none. */
+int pw_failure_route(void);
 
 /* Nobody is waited for now: what legs answered is sent, or `status`. */
 void pw_give_up(tm_cell_t *t, pw_hold_t *hold, int status);

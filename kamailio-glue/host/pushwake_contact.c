@@ -440,6 +440,30 @@ pushwake_contact *pw_contacts_describe(pw_contacts_t *list)
 	return out;
 }
 
+pw_contact_t *pw_contact_elsewhere(pw_contact_t *out, const pushwake_verb *verb)
+{
+	static char texts[4096];
+	char *at = texts;
+
+	if(verb->contact_uri.len == 0
+			|| verb->contact_uri.len + verb->contact.len + verb->contact_path.len + verb->contact_flow.len + 4
+					   > sizeof(texts)) {
+		return NULL;
+	}
+	memset(out, 0, sizeof(*out));
+	out->uri = pw_put(&at, verb->contact_uri);
+	out->ruid = pw_put(&at, verb->contact);
+	out->path = pw_put(&at, verb->contact_path);
+	out->received = pw_put(&at, verb->contact_flow);
+	if(out->path.len > 0) {
+		out->received.len = 0;
+	}
+	out->q = Q_UNSPECIFIED;
+	out->methods = ~0u;
+	out->tcpconn_id = -1;
+	return out;
+}
+
 /* The core's function reads before the text when there is none. */
 static unsigned int hash_of(const str *text)
 {

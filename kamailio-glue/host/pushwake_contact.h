@@ -108,6 +108,10 @@ int pw_contact_resolve(pw_contact_t *c);
 /* The one with this ruid, or NULL. */
 pw_contact_t *pw_contact_find(pw_contacts_t *list, const str *ruid);
 
+/* That of a phone that registered at another node: the registrar here may know nothing of it. NULL: the verb does not say
+ * where it is. Texts are good until the next call. */
+pw_contact_t *pw_contact_elsewhere(pw_contact_t *out, const pushwake_verb *verb);
+
 /* Removes the contacts from usrloc that a phone has left, but none that the same REGISTER has brought: of a replicated one
  * the engine hears Contact by Contact. How many went. */
 int pw_contacts_forget(str *table, str *aor, const pushwake_register_request *brought,

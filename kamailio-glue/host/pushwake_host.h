@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The module stands in five layers. A layer uses those below it alone, and the
+ * The module stands in six layers. A layer uses those below it alone, and the
  * Makefile shows a file no other headers. Within a layer too no two files
  * need each other (make circles).
  *
@@ -25,6 +25,12 @@
  *     pushwake_replicated contacts that other nodes replicate; pushwake_pending: those that wait for the engine
  *     pushwake_result     event_route[pushwake:result] and $pushwake(...)
  *     pushwake_event      what a script has for events of this module
+ *   waiting/    the same with wait=leg, which needs none of requests/
+ *     pushwake_waiting    a request gets one branch more, which waits
+ *     pushwake_waited     what tm tells of it, and how it ends
+ *     pushwake_wait_leg   branches to phones that its place names
+ *     pushwake_place      where such branches lead: a socket of the supervisor
+ *     pushwake_connections  connections over which phones were sent it
  *   requests/   what happens to what is held
  *     pushwake_begin      a request is held from now on
  *     pushwake_verb       what the engine says is done
@@ -189,6 +195,11 @@ pushwake_str pw_shown(sip_msg_t *msg);
 
 /* The kind of a note that is no verb of the engine's: this request is to be looked after, and a failure_route may run for it. */
 #define PW_NOTE_LOOK (-1)
+/* What is left for waiting legs: an answer of a leg, the end of a request, a phone that registered without an engine. */
+#define PW_NOTE_PROGRESSED (-2)
+#define PW_NOTE_ENDED (-3)
+#define PW_NOTE_REGISTERED (-4)
+#define PW_NOTE_SENT (-5) /* over a connection */
 /* More than a SIP message has room for: a URI, a Path and what names the request. */
 #define PW_MAX_NOTE 16384
 

@@ -107,7 +107,7 @@ static int mod_init(void)
 		return -1;
 	}
 	if(pw_holds_init() < 0 || pw_admission_init() < 0 || pw_stream_init() < 0 || pw_script_init() < 0
-			|| pw_suspended_init() < 0 || pw_leg_init() < 0 || pw_result_init() < 0 || pw_upstream_init() < 0
+			|| pw_suspended_init() < 0 || pw_leg_init() < 0 || pw_waiting_init() < 0 || pw_result_init() < 0 || pw_upstream_init() < 0
 			|| pw_removed_init() < 0 || pw_replicated_init(pw_settings) < 0 || pw_notes_init() < 0) {
 		return -1;
 	}

@@ -10,7 +10,7 @@
 #include "pushwake_module.h"
 
 #define PW_MAX_SETTINGS 160
-#define PW_OWN_PARAMS 4
+#define PW_OWN_PARAMS 5
 /* fcm_app1, fcm_key1 to fcm_app1000, fcm_key1000 */
 #define PW_MAX_ACCOUNTS 1000
 #define PW_ACCOUNT_NAME_LEN sizeof("fcm_app1000")
@@ -95,6 +95,8 @@ int pw_params_init(void)
 		LM_ERR("no memory for the settings\n");
 		return -1;
 	}
+	/* ORDER: before the library's setting of this name, which is Asterisk's: the first one counts */
+	add(&param, "wait", PARAM_STRING | PARAM_USE_FUNC, (void *)pw_wait_param);
 	for(i = 0; pushwake_setting_at(&row, i) == PUSHWAKE_OK; i++) {
 		if(i == most) {
 			LM_ERR("libpushwake has more than the %u settings that this module knows: rebuild it\n", (unsigned)most);

@@ -33,13 +33,18 @@ static void take_notes(void)
 	pw_note_t note;
 
 	while(pw_note_take(PW_LINE_SUPERVISOR, &note)) {
-		pw_verbs_do(&note.verb, note.since_ms);
+		if(!pw_place_take(&note.verb)) {
+			pw_verbs_do(&note.verb, note.since_ms);
+		}
 	}
 }
 
 static void on_verb(void *context, const pushwake_verb *verb)
 {
-	pw_verbs_do(verb, pw_now_ms());
+	/* those for requests that wait the library has executed, but for one that is over */
+	if((verb->handle & PW_WAIT_MARK) == 0 || verb->kind == PUSHWAKE_VERB_RING_AND_CANCEL) {
+		pw_verbs_do(verb, pw_now_ms());
+	}
 }
 
 static void on_engine(void *context)
@@ -98,13 +103,21 @@ static void scan(int is_woken)
 	}
 	if(is_due || is_woken || (is_scanning && now >= stream_at)) {
 		stream_at = now + PW_STREAM_MS;
-		is_scanning = pw_stream_scan();
+		is_scanning = pw_stream_scan() | pw_place_scan();
 	}
+}
+
+/* How long nothing need be done, as far as the library knows. */
+static int library_timeout(pushwake_supervisor *supervisor)
+{
+	int engine = pushwake_supervisor_timeout_ms(supervisor), place = pw_place_timeout_ms();
+
+	return engine < 0 || (place >= 0 && place < engine) ? place : engine;
 }
 
 static void follow_engine(pushwake_supervisor *supervisor)
 {
-	struct pollfd fds[3];
+	struct pollfd fds[4];
 	uint64_t wakes;
 	int timeout;
 
@@ -114,7 +127,9 @@ static void follow_engine(pushwake_supervisor *supervisor)
 	fds[1].events = POLLIN;
 	fds[2].fd = pw_wake_fd();
 	fds[2].events = POLLIN;
-	timeout = pushwake_supervisor_timeout_ms(supervisor);
+	fds[3].fd = pw_place_fd();
+	fds[3].events = POLLIN;
+	timeout = library_timeout(supervisor);
 	if(timeout < 0 || timeout > PW_SCAN_MS) {
 		timeout = PW_SCAN_MS;
 	}
@@ -124,7 +139,7 @@ static void follow_engine(pushwake_supervisor *supervisor)
 	if(pw_verbs_wait()) {
 		timeout = PW_TRY_MS;
 	}
-	if(poll(fds, 3, timeout) < 0 && errno != EINTR) {
+	if(poll(fds, 4, timeout) < 0 && errno != EINTR) {
 		LM_ERR("poll: %s\n", strerror(errno));
 	}
 	cfg_update();
@@ -132,7 +147,9 @@ static void follow_engine(pushwake_supervisor *supervisor)
 		pushwake_supervisor_process(supervisor);
 		if(fds[0].revents != 0) {
 			take_notes();
+			is_scanning |= pw_connections_are_young();
 		}
+		pw_place_process();
 		pw_verbs_try();
 		scan(fds[2].revents != 0 && read(fds[2].fd, &wakes, sizeof(wakes)) > 0);
 		pw_replicated_take();
@@ -153,6 +170,7 @@ void pw_supervisor_run(void)
 	/* kill -9 of the main process ends the engine too */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	supervisor = engine_start();
+	pw_place_use(pw_settings, supervisor);
 	while(!stopping) {
 		follow_engine(supervisor);
 	}

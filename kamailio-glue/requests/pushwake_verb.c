@@ -15,31 +15,6 @@
 #define PW_LOCK_TRIES 20
 #define PW_LOCK_PAUSE_US 250
 
-/* A phone that registered at another node: the registrar here may know nothing of it. */
-static pw_contact_t *contact_elsewhere(pw_contact_t *out, const pushwake_verb *verb)
-{
-	static char texts[4096];
-	char *at = texts;
-
-	if(verb->contact_uri.len == 0
-			|| verb->contact_uri.len + verb->contact.len + verb->contact_path.len + verb->contact_flow.len + 4
-					   > sizeof(texts)) {
-		return NULL;
-	}
-	memset(out, 0, sizeof(*out));
-	out->uri = pw_put(&at, verb->contact_uri);
-	out->ruid = pw_put(&at, verb->contact);
-	out->path = pw_put(&at, verb->contact_path);
-	out->received = pw_put(&at, verb->contact_flow);
-	if(out->path.len > 0) {
-		out->received.len = 0;
-	}
-	out->q = Q_UNSPECIFIED;
-	out->methods = ~0u;
-	out->tcpconn_id = -1;
-	return out;
-}
-
 /* A request that is about to end is tried again until it has: then its phone is told. */
 static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb *verb, pw_contacts_t *contacts)
 {
@@ -53,7 +28,7 @@ static enum pw_executed ring(tm_cell_t *t, pw_hold_t *hold, const pushwake_verb 
 		contact = pw_contact_find(&found, &key);
 	}
 	if(contact == NULL) {
-		contact = contact_elsewhere(&elsewhere, verb);
+		contact = pw_contact_elsewhere(&elsewhere, verb);
 	}
 	if(pw_executes_briefly() && contact != NULL && !pw_contact_is_address(contact)) {
 		pw_contacts_free(&found);

@@ -4,24 +4,10 @@
  * final answer. The callbacks run in whatever process tm works in.
  */
 #include "core/parser/parse_cseq.h"
-#include "core/route.h"
 #include "core/trim.h"
 #include "core/xavp.h"
 #include "modules/tm/t_hooks.h"
 #include "pushwake_watch.h"
-
-/* tm sends the 2xx before it cancels the others. It forgets a first 180 that comes in between, and waits for it for ever
- * then. A branch that is marked gets its CANCEL in answer to its first word; and see on_reply(). */
-static void cancel_with_first_answer(tm_cell_t *t, int answered)
-{
-	int b;
-
-	for(b = 0; b < t->nr_of_outgoings; b++) {
-		if(b != answered && t->uac[b].last_received < 100 && t->uac[b].request.buffer != NULL) {
-			t->uac[b].request.flags |= F_RB_CANCELED;
-		}
-	}
-}
 
 /* A 2xx counts whatever was decided about its branch meanwhile: somebody has picked up.
  * Says whether the caller has had its final answer before. */
@@ -39,7 +25,7 @@ static int on_answered(tm_cell_t *t, pw_hold_t *hold, int branch)
 		t->uac[branch].last_received = 183;
 	}
 	if(!is_over) {
-		cancel_with_first_answer(t, branch);
+		pw_cancel_with_first_answer(t, branch);
 		pw_stream_follow(t, hold, branch);
 	}
 	pw.reply_unlock(t);
@@ -262,21 +248,6 @@ int pw_watch(sip_msg_t *msg, tm_cell_t *t, pw_hold_t *hold)
 				   : -1;
 }
 
-/* The route that branches of this request run when they come later: its own, or the
- * one that is there for all. With KEMI it is a number of a function. */
-static void keep_branch_route(tm_cell_t *t)
-{
-	int route;
-
-	if(t->on_branch != 0) {
-		t->on_branch_delayed = t->on_branch;
-	}
-	if(t->on_branch_delayed == 0 && sr_kemi_eng_get() == NULL) {
-		route = route_lookup(&branch_rt, "PUSHWAKE");
-		t->on_branch_delayed = route > 0 && branch_rt.rlist[route] != NULL ? route : 0;
-	}
-}
-
 /* Legs whose request could not be sent, or that timed out: tm has ended them without
  * asking anybody. */
 static void report_failed(tm_cell_t *t, pw_hold_t *hold)
@@ -342,7 +313,7 @@ int pw_watch_close(tm_cell_t *t, pw_hold_t *hold)
 
 	pw_quiet_end(t, hold);
 	pw_watch_missed(t, hold);
-	keep_branch_route(t);
+	pw_leg_keep_route(t);
 	if(is_invite(t) && t->end_of_life != 0 && (s_ticks_t)(t->end_of_life - get_ticks_raw()) > 0) {
 		hold->lifetime = t->end_of_life - get_ticks_raw();
 	}

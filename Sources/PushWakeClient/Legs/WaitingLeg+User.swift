@@ -68,23 +68,26 @@ extension WaitingLeg {
 }
 
 extension LegPolicy {
-    /// What a request says for its push, and what a message says at all.
-    func read(_ bytes: Span<UInt8>, _ request: KeptRequest) -> (WakeMessage, SIPContent) {
+    /// What a request says for its push, and what a message says at all. `wakes`: false for one that goes to who is
+    /// awake alone, such as a notice that a message was read.
+    func read(_ bytes: Span<UInt8>, _ request: KeptRequest) -> (WakeMessage, SIPContent, wakes: Bool) {
         var wake = WakeMessage()
         wake.method = request.method
         (wake.callID, wake.cseq, wake.fromTag) = (request.callID, request.cseq, request.fromTag)
         (wake.hostKind, wake.isWaitingLeg) = (host, true)
         let content = request.method == "MESSAGE" ? SIPContent(bytes) : nil
-        guard let read = IncomingRequest(file: bytes) else { return (wake, content ?? .none) }
-        if case .wakes(let event, let occasion, let seconds) = requests.decision(on: read, hasPURR: !read.purr.isEmpty)
-        {
+        guard let read = IncomingRequest(file: bytes) else { return (wake, content ?? .none, true) }
+        var wakes = true
+        switch requests.decision(on: read, hasPURR: !read.purr.isEmpty) {
+        case .wakes(let event, let occasion, let seconds):
             (wake.event, wake.occasion, wake.seconds) = (event, occasion, seconds)
+        case .nobody, .ends: wakes = host == .dialplan
         }
         (wake.fromURI, wake.fromDisplay, wake.callerKey) = (read.fromURI, read.fromDisplay, read.callerKey)
         wake.toURI = read.toURI
         (wake.contentType, wake.text) = (read.contentType, read.text)
         (wake.offersVideo, wake.requiresReliableAnswers) = (read.offersVideo, read.requiresReliableAnswers)
         wake.purr = read.namingPURR
-        return (wake, content ?? .none)
+        return (wake, content ?? .none, wakes)
     }
 }

@@ -63,8 +63,6 @@ struct WaitingLeg {
         var heard = 0
         /// What its phone has said for good; 0: nothing.
         var refusal = 0
-        /// The number of the last 100 that named it.
-        var announced = 0
 
         var isLive: Bool { if case .over = state { false } else { !isQuestion } }
     }
@@ -108,11 +106,13 @@ struct WaitingLeg {
     var verdict: Int?
     /// Of a proxy: its branch has its final answer, and this is how the request ends unless its host says otherwise.
     var left: WaitingLegs.End?
+    /// Legs that an engine wanted since then.
+    var lateLegs: [Int] = []
     /// The highest provisional answer that the host has had here.
     var told = 100
     /// When `WaitingLegs` looks at it next.
     var watchedAt: Int64?
-    private var lastAnnouncement = 0
+    private var lastNumber = 0
 
     init(
         _ subject: LegSubject, _ request: KeptRequest, _ wake: WakeMessage, content: SIPContent, _ policy: LegPolicy,
@@ -138,6 +138,13 @@ struct WaitingLeg {
     var isWatched: Bool { if case .watching = engine { true } else { false } }
 
     var lastLeg: Int { legs.reduce(0) { max($0, $1.number) } }
+
+    /// Of which nothing counts now, and no phone has said so.
+    var closedLegs: [Int] {
+        legs.filter { leg in
+            if case .over(let status) = leg.state { leg.refusal == 0 && !(200..<300).contains(status) } else { false }
+        }.map(\.number)
+    }
 
     /// A phone may still answer.
     var hasLiveLeg: Bool { legs.contains { $0.isLive } }
@@ -192,11 +199,10 @@ struct WaitingLeg {
         return added
     }
 
-    /// Numbers the next 100 that names a leg: workers of a proxy overtake each other.
-    mutating func announce(_ index: Int) -> Int {
-        lastAnnouncement += 1
-        legs[index].announced = lastAnnouncement
-        return lastAnnouncement
+    /// Of the next 100 that a worker of a proxy does something for: they overtake each other.
+    mutating func nextNumber() -> Int {
+        lastNumber += 1
+        return lastNumber
     }
 
     /// What the caller of a proxy hears from this branch in the end: 599 loses against everything that phones say.

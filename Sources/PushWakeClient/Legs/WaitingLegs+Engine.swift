@@ -35,6 +35,7 @@ extension WaitingLegs {
         switch legs[handle]?.engine {
         case .unasked: ask(handle, now, &out)
         case .asked, .watching, .away: resume(handle, now, &out)
+        case .uninvolved where legs[handle]?.legs.isEmpty == true: goWithoutPush(handle, now, &out)
         case .uninvolved, nil: break
         }
         watch(handle)
@@ -157,15 +158,24 @@ extension WaitingLegs {
             guard let leg = legs[handle]?.legs[index] else { continue }
             out.append(.probe(handle, leg: leg.number, contact: leg.contact))
         }
-        if legs[handle]?.hasLiveLeg == false {
-            if answer.hold > 0 { ringback(handle, now, &out) } else { legs[handle]?.verdict = 480 }
-        }
+        let hasLiveLeg = legs[handle]?.hasLiveLeg == true
+        if answer.hold > 0, !hasLiveLeg { ringback(handle, now, &out) }
+        // A proxy's branches end its request by themselves, unless a HOLD comes.
+        if answer.hold <= 0, !hasLiveLeg || policy.host == .proxy { legs[handle]?.verdict = 480 }
         advance(handle, now, &out)
         watch(handle)
     }
 
     private mutating func execute(_ verb: LegVerb, _ now: Int64, _ out: inout [LegAction]) {
-        guard let handle = legs[verb.handle]?.handle else { return }
+        guard let leg = legs[verb.handle] else {
+            if verb.kind == .ring { reportLate(verb.handle, leg: verb.leg, &out) }
+            return
+        }
+        let handle = leg.handle
+        if leg.left != nil {
+            if verb.kind == .ring { legs[handle]?.lateLegs.append(verb.leg) }
+            return
+        }
         legs[handle]?.hopesUntil = nil
         switch verb.kind {
         case .ring:
@@ -174,7 +184,7 @@ extension WaitingLegs {
             }
             ring(handle, verb.contact, engineNumber: verb.leg, replaces: replaced ?? 0, now, &out)
         case .close: close(handle, engineNumber: verb.leg, now, &out)
-        case .resend: resend(handle, engineNumber: verb.leg, &out)
+        case .resend: resend(handle, engineNumber: verb.leg, now, &out)
         case .hold: legs[handle]?.verdict = nil
         case .giveUp: legs[handle]?.verdict = (200..<700).contains(verb.status) ? verb.status : 480
         case .tell: tell(handle, verb.status, now, &out)
@@ -214,7 +224,16 @@ extension WaitingLegs {
         {
             out.append(.ask(bytes))
         }
+        for number in leg.lateLegs { reportLate(handle, leg: number, &out) }
         out.append(.forget(handle))
+    }
+
+    /// A phone was to ring as its request ended at a proxy. The engine tells it how, once it knows of the end.
+    private mutating func reportLate(_ handle: UInt64, leg number: Int, _ out: inout [LegAction]) {
+        guard policy.host == .proxy, isEngineHere,
+            let bytes = messages.progressed(handle, leg: number, status: 503, isFromPhone: false)
+        else { return }
+        out.append(.ask(bytes))
     }
 
     /// Nobody is waited for now. In a channel that is the end of the request; at a proxy legs that are out decide, and
@@ -222,7 +241,9 @@ extension WaitingLegs {
     mutating func conclude(_ handle: UInt64, _ end: End, status: Int, _ now: Int64, _ out: inout [LegAction]) {
         guard let leg = legs[handle] else { return }
         guard !leg.isChannel else { return finish(handle, end, status: status, now, &out) }
-        answer(leg.transaction, status, now, &out)
+        // Workers overtake each other: what was to be closed is closed before this answer counts.
+        let closed = leg.closedLegs.map(String.init).joined(separator: ",")
+        answer(leg.transaction, status, headers: closed.isEmpty ? [] : [("X-PushWake-Close", closed)], now, &out)
         legs[handle]?.verdict = nil
         legs[handle]?.hopesUntil = nil
         legs[handle]?.left = end

@@ -21,9 +21,9 @@ extension WaitingLegs {
         let known = leg.wake.contacts.first { $0.key == contact.key && contact.uri.isEmpty }
         guard let index = leg.add(known ?? contact, engineNumber: engineNumber, replaces: replaces) else { return }
         leg.legs[index].isDoubtful = isKnown && leg.isDoubtful(leg.legs[index].contact)
-        leg.verdict = nil
+        if leg.isChannel { leg.verdict = nil }
         legs[handle] = leg
-        if replaces > 0 { close(handle, leg: replaces, &out) }
+        if replaces > 0 { close(handle, leg: replaces, isReplaced: true, now, &out) }
         if leg.legs[index].state != .queued { adopt(handle, index, &out) }
     }
 
@@ -40,7 +40,7 @@ extension WaitingLegs {
     /// Does what can be done now: the next leg, or the end.
     mutating func advance(_ handle: UInt64, _ now: Int64, _ out: inout [LegAction]) {
         guard let leg = legs[handle], leg.place == .here || mayRingBeside(leg), leg.left == nil else { return }
-        if leg.place == .here, let verdict = leg.verdict, !(leg.isChannel && leg.hasLiveLeg) {
+        if leg.place == .here, let verdict = leg.verdict, !leg.hasLiveLeg {
             return conclude(
                 handle, now >= leg.endsAt ? .timedOut : .failed, status: leg.finalStatus(verdict), now, &out)
         }
@@ -96,19 +96,27 @@ extension WaitingLegs {
         let shown = [
             ("X-PushWake-Leg", String(leg.legs[index].number)), ("X-PushWake-Contact", place),
             ("X-PushWake-Path", contact.path), ("X-PushWake-Flow", contact.flow),
+            ("X-PushWake-Key", leg.isChannel ? "" : contact.key),
         ]
         return shown.filter { !$0.1.isEmpty }.map { ($0.0, PrintableText.cleaned($0.1)) }
     }
 
     /// Names a leg to a proxy, whose worker adds the branch.
     private mutating func announce(_ handle: UInt64, _ index: Int, _ now: Int64, _ out: inout [LegAction]) {
-        guard let number = legs[handle]?.announce(index), let leg = legs[handle] else { return }
+        guard let leg = legs[handle] else { return }
         var headers = headers(leg, index)
-        headers.insert(("X-PushWake-Number", String(number)), at: 0)
         if leg.legs[index].replaces > 0 {
             headers.append(("X-PushWake-Replaces", String(leg.legs[index].replaces)))
         }
-        answer(leg.transaction, 100, headers: headers, now, &out)
+        instruct(handle, headers, now, &out)
+    }
+
+    /// Has a worker of a proxy do something, in a numbered 100.
+    private mutating func instruct(
+        _ handle: UInt64, _ headers: [(name: String, value: String)], _ now: Int64, _ out: inout [LegAction]
+    ) {
+        guard let number = legs[handle]?.nextNumber(), let transaction = legs[handle]?.transaction else { return }
+        answer(transaction, 100, headers: [("X-PushWake-Number", String(number))] + headers, now, &out)
     }
 
     /// Lets the caller hear that a phone is being woken.
@@ -122,23 +130,31 @@ extension WaitingLegs {
 
     mutating func close(_ handle: UInt64, engineNumber: Int, _ now: Int64, _ out: inout [LegAction]) {
         guard let leg = legs[handle], let index = leg.index(ofEngineLeg: engineNumber) else { return }
-        close(handle, leg: leg.legs[index].number, &out)
+        close(handle, leg: leg.legs[index].number, now, &out)
     }
 
-    /// Nothing that comes of this leg counts now.
-    private mutating func close(_ handle: UInt64, leg number: Int, _ out: inout [LegAction]) {
+    /// Nothing that comes of this leg counts now. `isReplaced`: a proxy hears of that with the leg that takes its
+    /// place.
+    private mutating func close(
+        _ handle: UInt64, leg number: Int, isReplaced: Bool = false, _ now: Int64, _ out: inout [LegAction]
+    ) {
         guard let leg = legs[handle], let index = leg.index(ofLeg: number), leg.legs[index].isLive else { return }
         let wasOut = leg.legs[index].state == .out
         legs[handle]?.legs[index].state = .over(0)
         guard wasOut else { return }
+        guard leg.isChannel else {
+            return isReplaced ? () : instruct(handle, [("X-PushWake-Close", String(number))], now, &out)
+        }
         if leg.place == .out(number) { legs[handle]?.place = .returning }
         out.append(.close(handle, leg: number))
     }
 
-    mutating func resend(_ handle: UInt64, engineNumber: Int, _ out: inout [LegAction]) {
+    mutating func resend(_ handle: UInt64, engineNumber: Int, _ now: Int64, _ out: inout [LegAction]) {
         guard let leg = legs[handle], let index = leg.index(ofEngineLeg: engineNumber), leg.legs[index].state == .out
         else { return }
-        out.append(.resend(handle, leg: leg.legs[index].number))
+        let number = leg.legs[index].number
+        guard leg.isChannel else { return instruct(handle, [("X-PushWake-Resend", String(number))], now, &out) }
+        out.append(.resend(handle, leg: number))
     }
 
     // MARK: Heard of
@@ -202,7 +218,7 @@ extension WaitingLegs {
             let status = isBeside && (300..<400).contains(status) ? 480 : status
             failed(handle, index, status, isFromPhone: isFromPhone, now, &out)
             if isBeside, status >= 600 {
-                refuseForAll(handle, status, &out)
+                refuseForAll(handle, status, now, &out)
                 advance(handle, now, &out)
             } else if !isBeside, leg.isChannel, leg.isCall, isFromPhone, !Self.takesBack(status) {
                 finish(handle, .failed, status: status, now, &out)
@@ -215,8 +231,8 @@ extension WaitingLegs {
     }
 
     /// A phone beside others has declined for all of them (RFC 3261, 16.7): none rings on.
-    private mutating func refuseForAll(_ handle: UInt64, _ status: Int, _ out: inout [LegAction]) {
-        for number in legs[handle]?.legs.map(\.number) ?? [] { close(handle, leg: number, &out) }
+    private mutating func refuseForAll(_ handle: UInt64, _ status: Int, _ now: Int64, _ out: inout [LegAction]) {
+        for number in legs[handle]?.legs.map(\.number) ?? [] { close(handle, leg: number, now, &out) }
         legs[handle]?.verdict = status
     }
 
@@ -231,6 +247,7 @@ extension WaitingLegs {
             legs[handle]?.legs[index].refusal = status
         }
         if leg.place == .out(number) { legs[handle]?.place = .returning }
+        if !leg.isChannel { failedAtProxy(handle, leg.legs[index], status, isFromPhone: isFromPhone, now, &out) }
         report(handle, index, status, isFromPhone: isFromPhone, &out)
         if leg.isWatched, isEngineHere, leg.legs[index].engineNumber > 0 {
             askedAt = askedAt ?? now
@@ -238,6 +255,18 @@ extension WaitingLegs {
         } else {
             goOnAlone(handle, now, &out)
         }
+    }
+
+    private mutating func failedAtProxy(
+        _ handle: UInt64, _ leg: WaitingLeg.Leg, _ status: Int, isFromPhone: Bool, _ now: Int64,
+        _ out: inout [LegAction]
+    ) {
+        // Its connection is gone, and the host would wait for it.
+        if !isFromPhone { instruct(handle, [("X-PushWake-Close", String(leg.number))], now, &out) }
+        // The word of a proxy before the phone: the engine will say whether the phone is waited for.
+        let isUnreached =
+            isFromPhone && leg.heard <= 100 && !leg.contact.path.isEmpty && FinalAnswer.isAboutTheWay(status)
+        if isUnreached, legs[handle]?.isWatched == true, isEngineHere { legs[handle]?.verdict = nil }
     }
 
     /// A request in a channel is here again: its phone has not taken it, or it is taken back.
@@ -265,7 +294,8 @@ extension WaitingLegs {
         var out: [LegAction] = []
         let end: End =
             switch how {
-            case 0: .cancelled(reason)
+            // Its CANCEL may have said why.
+            case 0: .cancelled(reason.isEmpty ? legs[handle]?.left?.reason ?? "" : reason)
             case 1: .answered
             case 2: .timedOut
             default: .failed

@@ -136,19 +136,27 @@ package struct WaitingLegs: ~Copyable {
         guard legs.count < Self.most, !target.aor.isEmpty else {
             return refuse(request, target.aor.isEmpty ? 404 : 503, now, &out)
         }
-        lastHandle = lastHandle &+ 1 & ~Self.mark
-        let handle = lastHandle | Self.mark
+        let handle = nextHandle(target)
+        guard legs[handle] == nil else { return refuse(request, 482, now, &out) }
         let subject = LegSubject(
             handle: handle, aor: target.aor, domain: target.domain, callID: request.callID, method: request.method)
-        var (wake, content) = policy.read(bytes, request)
+        var (wake, content, wakes) = policy.read(bytes, request)
         (wake.handle, wake.aor, wake.domain) = (handle, target.aor, target.domain)
         legs[handle] = WaitingLeg(subject, request, wake, content: content, policy, now: now)
+        if !wakes { legs[handle]?.engine = .uninvolved }
         open(request, handle: handle)
-        if request.method == "INVITE" { answer(request.transaction, 100, now, &out) }
+        if request.method == "INVITE" || policy.host == .proxy { answer(request.transaction, 100, now, &out) }
         // A text is its sender's no more: he hears nothing of what becomes of it.
         if policy.host == .dialplan, request.method != "INVITE" { answer(request.transaction, 202, now, &out) }
         out.append(.describe(subject, isAgain: false))
         watch(handle)
+    }
+
+    /// As its host calls the request, or a number of our own.
+    private mutating func nextHandle(_ target: LegTarget) -> UInt64 {
+        if let call = target.call { return call | Self.mark }
+        lastHandle = lastHandle &+ 1 & ~Self.mark
+        return lastHandle | Self.mark
     }
 
     // MARK: Transactions
@@ -212,17 +220,20 @@ package struct WaitingLegs: ~Copyable {
     }
 }
 
-/// Whom a Request-URI of ours names: `sip:100@…;domain=location;key=…`, escapes in the user.
+/// Whom a Request-URI of ours names: `sip:100@…;domain=location;key=…;call=…`, escapes in the user.
 struct LegTarget {
     let aor: String
     let domain: String
     let key: String
+    /// What a host that knows the request by a number of its own calls it, in hexadecimal digits.
+    let call: UInt64?
 
     init(_ uri: String) {
         let named = SIPTarget(uri)
         aor = named.user
         domain = named.parameter("domain")
         key = named.parameter("key")
+        call = UInt64(named.parameter("call"), radix: 16)
     }
 }
 

@@ -58,10 +58,10 @@ struct LegScene: ~Copyable {
     /// A request with this branch; the same Call-ID unless another is named.
     mutating func send(
         _ method: String, cseq: Int = 1, branch: String = "1", callID: String = "c1", to: String = "100",
-        more: String = "", body: String = ""
+        uri: String? = nil, more: String = "", body: String = ""
     ) {
         let text =
-            "\(method) sip:\(to)@waiting.invalid SIP/2.0\r\nVia: SIP/2.0/UDP 127.0.0.1:5060;branch=z9hG4bK\(branch)\r\n"
+            "\(method) \(uri ?? "sip:\(to)@waiting.invalid") SIP/2.0\r\nVia: SIP/2.0/UDP 127.0.0.1:5060;branch=z9hG4bK\(branch)\r\n"
             + "From: \"Ann\" <sip:200@pbx>;tag=f1\r\nTo: <sip:\(to)@pbx>\r\nCall-ID: \(callID)\r\nCSeq: \(cseq) \(method)\r\n"
             + more + "\r\n" + body
         let bytes = Array(text.utf8)

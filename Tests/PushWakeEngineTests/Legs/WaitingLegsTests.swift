@@ -320,6 +320,34 @@ private let open = LegScene.contact("open", .open)
         #expect(scene.texts.last?.contains("X-PushWake-Replaces: 1") == true)
     }
 
+    @Test func `has a leg closed, or sent once more, by a numbered 100`() {
+        var scene = LegScene(.proxy, contacts: [open])
+        scene.invite()
+        scene.answer(legs: [1])
+        scene.verb(.resend, leg: 1)
+        #expect(scene.texts.last?.contains("X-PushWake-Number: 2\r\nX-PushWake-Resend: 1") == true)
+        scene.verb(.close, leg: 1)
+        #expect(scene.texts.last?.contains("X-PushWake-Number: 3\r\nX-PushWake-Close: 1") == true)
+        #expect(scene.texts.allSatisfy { !$0.contains("Key: 1") } && scene.orders.count == 1)
+    }
+
+    @Test func `is called by the number that its host has for it`() {
+        var scene = LegScene(.proxy)
+        scene.send("INVITE", uri: "sip:100@x;call=ab12")
+        #expect(scene.handle == UInt64(1) << 63 | 0xab12)
+        scene.send("INVITE", branch: "2", uri: "sip:100@x;call=ab12")
+        #expect(scene.answers.last?.hasPrefix("SIP/2.0 482") == true && scene.legs.count == 1)
+    }
+
+    @Test func `ends as its CANCEL says where the host gives no reason`() {
+        var scene = LegScene(.proxy)
+        scene.invite()
+        scene.answer()
+        scene.send("CANCEL", branch: "1", more: "Reason: SIP;cause=600\r\n")
+        scene.take(scene.legs.ended(scene.handle, how: 0, status: 487, reason: "", now: scene.now))
+        #expect(EngineClient.text(.reason, in: scene.asked[1]) == "SIP;cause=600")
+    }
+
     @Test func `ends with a code that loses against what phones say`() {
         var scene = LegScene(.proxy, contacts: [open])
         scene.invite()
