@@ -53,6 +53,7 @@ function-order: ## write anew in which order the library's functions stand (need
 	@scripts/make/setup.sh --bench
 	@$(MAKE) -C Benchmarks --no-print-directory
 	@PUSHWAKE_SYMBOLS=1 $(MAKE) --no-print-directory build
+	@strip --strip-debug $(STAGE)/bin/pushwake $(STAGE)/lib/libpushwake.so.1 # valgrind gives up on what Swift writes there
 	$(PYTHON) scripts/bench/function_order.py $(STAGE)/lib/libpushwake.so.1 > .build/functions.order
 	@mv .build/functions.order Sources/PushWakeABI/functions.order
 	@rm -f .build/dist/release/libPushWakeABI.so $(STAGE)/release
