@@ -159,10 +159,10 @@ def test_a_new_engine_that_is_slow_hears_of_all_calls(make_asterisk, engine, sle
     assert len(set(faint.asked)) == 3 and len(faint.asked) == 5
 
 
-def test_a_verdict_of_a_later_release_is_none_and_is_said_once(make_asterisk, phones, tmp_path):
+def test_an_action_of_a_later_release_is_none_and_is_said_once(make_asterisk, phones, tmp_path):
     """All that the registrar has rings, as if there were no push."""
     asterisk = make_asterisk(start=False)
-    later = FaintEngine(socket_outside(asterisk, tmp_path), verdict=7)
+    later = FaintEngine(socket_outside(asterisk, tmp_path), action=7)
     try:
         asterisk.settings(engine_mode="external", engine_timeout=500)
         asterisk.add_extension(
@@ -177,6 +177,6 @@ def test_a_verdict_of_a_later_release_is_none_and_is_said_once(make_asterisk, ph
             call.expect(200)
             call.end()
         wait_until("both calls have gone on", lambda: asterisk.log().count('"0,said: UNAVAILABLE"') == 2)
-        assert asterisk.log().count("goes on without push: engine unavailable: the engine is of a later release (verdict 7)") == 1
+        assert asterisk.log().count("goes on without push: engine unavailable: the engine is of a later release (action 7)") == 1
     finally:
         later.stop()

@@ -37,7 +37,7 @@ int pushwake_register_run(pushwake_register_result *out, pushwake_client *client
 
 @pytest.fixture
 def server(make_kamailio, tmp_path):
-    later = FaintEngine(tmp_path / "engine.sock", verdict=7)
+    later = FaintEngine(tmp_path / "engine.sock", action=7)
     yield make_kamailio(settings={"engine_mode": "external", "engine_socket": str(later.path)}).start()
     later.stop()
 

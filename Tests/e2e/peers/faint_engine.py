@@ -12,7 +12,7 @@ import time
 HEADER = struct.Struct("<BBI")
 FIELD = struct.Struct("<BI")
 WAKE, RESUME, UPSTREAM_REGISTER, REPLY = 2, 12, 30, 64
-CONTACT_END, VERDICTS, HANDLE = 18, 30, 71
+CONTACT_END, ACTIONS, HANDLE = 18, 30, 71
 
 
 def fields(message):
@@ -26,12 +26,12 @@ def fields(message):
 
 class FaintEngine:
     """Listens on the engine's socket. The first `silences` questions about requests that are held get no answer. Others have
-    theirs after `pause` seconds. `verdict`: what it says of each contact of a request that wakes."""
+    theirs after `pause` seconds. `action`: what it says of each contact of a request that wakes."""
 
-    def __init__(self, path, silences=0, verdict=None, pause=0):
+    def __init__(self, path, silences=0, action=None, pause=0):
         self.path = pathlib.Path(path)
         self.path.unlink(missing_ok=True)
-        self.silences, self.verdict, self.pause = silences, verdict, pause
+        self.silences, self.action, self.pause = silences, action, pause
         self.asked_at = []
         """When hosts told it of requests that are held."""
         self.asked = []
@@ -76,9 +76,9 @@ class FaintEngine:
                 return
             time.sleep(self.pause)
         answer = HEADER.pack(version, REPLY, number)
-        if kind == WAKE and self.verdict is not None:
-            verdicts = bytes(self.verdict for tag, _ in fields(message) if tag == CONTACT_END)
-            answer += FIELD.pack(VERDICTS, len(verdicts)) + verdicts
+        if kind == WAKE and self.action is not None:
+            actions = bytes(self.action for tag, _ in fields(message) if tag == CONTACT_END)
+            answer += FIELD.pack(ACTIONS, len(actions)) + actions
         peer.send(answer)
 
     def stop(self):
