@@ -41,7 +41,7 @@ extension Registrations {
         )
     }
 
-    /// Asks a store that has failed whether it takes changes again: nobody else may ask it any more.
+    /// Asks a store that has failed whether it takes changes again: nobody else may ask it.
     func lookAtStore() {
         store.retryClockJump()
         guard store.fault != nil else { return }

@@ -7,7 +7,7 @@ internal import PushWakeStore
 /// What a peer asks. It gets exactly one reply, now or later.
 struct Question {
     let message: MessageReader
-    /// Nil where nobody waits for the reply any more: then none is sent.
+    /// Nil where nobody waits for the reply: then none is sent.
     let peer: EnginePeer?
     private let hosts: HostConnections
 
