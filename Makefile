@@ -89,7 +89,9 @@ demo-gateway: setup-demo build ## a phone registered through a gateway rings beh
 # What is independent runs side by side, since most of it waits; what measures comes last and has the machine to itself.
 SIDE_BY_SIDE := MAKE="$(MAKE)" $(PYTHON) scripts/make/side_by_side.py
 
-test: setup-test build build-tests ## everything: unit tests, ABI checks, end to end
+# Both builds at once: each of them waits for single modules.
+test: setup-test ## everything: unit tests, ABI checks, end to end
+	@$(MAKE) --no-print-directory -j2 build build-tests
 	@$(SIDE_BY_SIDE) $(TOGETHER) test-unit test-docs -- test-abi test-arm64 $(ALONE)
 
 build-tests:

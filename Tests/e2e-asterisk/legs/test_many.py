@@ -137,7 +137,7 @@ def test_an_old_leg_that_answers_late_is_hung_up(sleeper, caller, user, asterisk
 @pytest.mark.timeout(200)
 def test_a_thousand_calls_wait_at_once_and_leave_nothing(make_asterisk, phones, simulator):
     """As many as a busy server has; what Asterisk keeps of the first thousand the next ones use again."""
-    asterisk = make_asterisk(extensions=DIALPLAN, settings={"wake_timeout": 30, "ignore_same": 0}, start=False)
+    asterisk = make_asterisk(extensions=DIALPLAN, settings={"wake_timeout": 15, "ignore_same": 0}, start=False)
     asterisk.write("rtp.conf", "[general]\nrtpstart = 50000\nrtpend = 60000\n")
     asterisk.change("asterisk.conf", "systemname = test\n", "systemname = test\nmaxfiles = 20000\n")
     asterisk.start()
@@ -151,7 +151,7 @@ def test_a_thousand_calls_wait_at_once_and_leave_nothing(make_asterisk, phones, 
             calls.append(caller.call(sleepers[number % 50].user))
             if number % 10 == 9:
                 time.sleep(0.05)
-        wait_until("a thousand wait", lambda: "1000 active calls" in asterisk.cli("core show channels count"), 30, 0.5)
+        wait_until("a thousand wait", lambda: "1000 active calls" in asterisk.cli("core show channels count"), 15, 0.5)
         most = resident(asterisk.pid)
         assert {call.final(60).status for call in calls} == {480}
         nothing_is_left(asterisk)

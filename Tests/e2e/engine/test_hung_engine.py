@@ -75,7 +75,6 @@ def test_an_engine_that_goes_on_pushes_for_no_call_that_is_over(make_kamailio, a
     assert kamailio.counter("pushes") == kamailio.counter("wakes") == 1
 
 
-@pytest.mark.alone
 def test_an_engine_that_stays_silent_is_ended_and_the_next_one_pushes(make_kamailio, actors):
     kamailio = make_kamailio().start().wait_engine()
     phone = actors.phone(kamailio, "hung", rfc8599_apns())

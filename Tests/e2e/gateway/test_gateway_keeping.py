@@ -8,7 +8,6 @@ import signal
 import subprocess
 import time
 
-import pytest
 from peers.upstream import (REALM, contacts, expires, ha1, make_gateway, make_registrar, name_server, piid, register, sent,
                             wait_sent)
 from phones import no_push, rfc8599_fcm
@@ -24,7 +23,6 @@ def refreshed(registrar, user):
     return [row for row in sent(registrar, user) if "c0ffee" not in row[4] and row[4].startswith("Digest")]
 
 
-@pytest.mark.alone
 def test_a_sleeping_phone_stays_registered(make_kamailio, tmp_path, wire, simulator):
     registrar = make_registrar(make_kamailio, expires=4)
     gateway = make_gateway(make_kamailio, registrar, tmp_path, upper_expire=4)
