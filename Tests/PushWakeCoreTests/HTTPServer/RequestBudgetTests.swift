@@ -6,7 +6,7 @@ import Testing
 @Suite struct `Budgets of addresses` {
     private func address(_ number: Int) -> String { "198.\(number >> 16 & 255).\(number >> 8 & 255).\(number & 255)" }
 
-    @Test(arguments: [4500, 100_000])
+    @Test(arguments: [4500, 20_000])
     func `are not used up by others, however many there are`(strangers: Int) {
         var attempts = PasswordAttempts()
         for number in 0..<strangers {

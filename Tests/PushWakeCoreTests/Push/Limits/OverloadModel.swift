@@ -39,8 +39,9 @@ struct OverloadModel {
     private(set) var limit = StreamLimit()
     private(set) var throttle = Throttle()
     private var calls: [Call] = []
+    /// By the time of the answer.
     private var underWay: [Request] = []
-    private var nextAnswer = Int64.max
+    /// By the time.
     private var pausing: [(at: Int64, call: Int)] = []
     private var freeAt: Int64 = 0
     private var second: (begin: Int64, taken: Int) = (0, 0)
@@ -80,8 +81,9 @@ struct OverloadModel {
                 credit -= 1000
                 ask()
             }
-            for entry in pausing where entry.at <= now { wait(entry.call) }
-            pausing.removeAll { $0.at <= now }
+            let over = pausing.firstIndex { $0.at > now } ?? pausing.count
+            for entry in pausing.prefix(over) { wait(entry.call) }
+            pausing.removeFirst(over)
             answer()
             send()
         }
@@ -119,16 +121,15 @@ struct OverloadModel {
                 second.taken += isTaken ? 1 : 0
             case .faulty(let share): isTaken = Int.random(in: 0..<100, using: &random) >= share
             }
-            underWay.append(Request(call: index, sentAt: now, answerAt: answerAt, isTaken: isTaken))
-            nextAnswer = min(nextAnswer, answerAt)
+            let place = underWay.lastIndex { $0.answerAt <= answerAt } ?? -1
+            underWay.insert(Request(call: index, sentAt: now, answerAt: answerAt, isTaken: isTaken), at: place + 1)
         }
     }
 
     private mutating func answer() {
-        guard nextAnswer <= now else { return }
-        let over = underWay.filter { $0.answerAt <= now }
-        underWay.removeAll { $0.answerAt <= now }
-        nextAnswer = underWay.reduce(.max) { min($0, $1.answerAt) }
+        let over = underWay.prefix { $0.answerAt <= now }
+        guard !over.isEmpty else { return }
+        underWay.removeFirst(over.count)
         let latest = over.reduce(Int64.min) { max($0, $1.sentAt) }
         throttle.answered(over.count, now: now)
         let left = inFlight
@@ -148,6 +149,8 @@ struct OverloadModel {
         let step = RetryPolicy().step(
             after: Verdict(.unavailable, next: .retry(after: 500)), attempts: calls[index].attempts, renewals: 0,
             now: now, deadline: calls[index].deadline, random: random.next())
-        if case .retry(let time) = step { pausing.append((time, index)) }
+        if case .retry(let time) = step {
+            pausing.insert((time, index), at: (pausing.lastIndex { $0.at <= time } ?? -1) + 1)
+        }
     }
 }
