@@ -91,6 +91,13 @@ import Testing
         #expect(reads <= 500)
     }
 
+    @Test(arguments: ["wait\", \"branch", "wait\", \"leg", "event_callback\", \"on_event"])
+    func `sets what only the module knows`(_ parameter: String) {
+        let text = "modparam(\"pushwake\", \"\(parameter)\")"
+        let configuration = KamailioConfiguration(text, file: "k.cfg") { _ in nil }
+        #expect(configuration.settings.mistakes.isEmpty)
+    }
+
     @Test(arguments: [
         ("modparam(\"dmq_usrloc\", \"enable\", 1)", 1),
         ("server_id=0\nmodparam(\"dmq_usrloc\", \"enable\", 1)", 1),

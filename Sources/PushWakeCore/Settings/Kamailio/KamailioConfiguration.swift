@@ -134,8 +134,10 @@ public struct KamailioConfiguration {
         }
     }
 
-    /// What the module has beside the settings.
-    private static let ownParameters = ["event_callback", "failure_callback", "lookup_goes_on", "upstream_table"]
+    /// What the module has beside the settings; `wait` is another one at Asterisk.
+    private static let ownParameters = [
+        "event_callback", "failure_callback", "lookup_goes_on", "upstream_table", "wait",
+    ]
 
     /// What it sets, and each parameter that does not fit.
     public var settings: (values: Settings, mistakes: [(error: SettingError, location: Location)]) {
