@@ -130,7 +130,8 @@ private struct LegRun: ~Copyable {
         }
         now += 700_000
         take(legs.tick(now: now))
-        guard legs.count == 0, legs.transactions.isEmpty, legs.dialogs.isEmpty, legs.deadline == nil else {
+        let next = legs.nextDeadline()
+        guard legs.count == 0, legs.transactions.isEmpty, legs.dialogs.isEmpty, next == nil else {
             fatalError("left: \(legs.count) \(legs.transactions.count)")
         }
     }

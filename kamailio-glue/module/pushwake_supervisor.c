@@ -149,7 +149,7 @@ static void follow_engine(pushwake_supervisor *supervisor)
 			take_notes();
 			is_scanning |= pw_connections_are_young();
 		}
-		pw_place_process();
+		pw_place_process(fds[3].revents != 0);
 		pw_verbs_try();
 		scan(fds[2].revents != 0 && read(fds[2].fd, &wakes, sizeof(wakes)) > 0);
 		pw_replicated_take();

@@ -341,7 +341,7 @@ void pw_place_use(pushwake_settings *settings, pushwake_supervisor *supervisor)
 	}
 }
 
-void pw_place_process(void)
+void pw_place_process(int has_come)
 {
 	static char text[MAX_REQUEST];
 	struct sockaddr_in from;
@@ -353,7 +353,7 @@ void pw_place_process(void)
 	if(legs == NULL) {
 		return;
 	}
-	for(i = 0; i < MOST_AT_ONCE && (n = recvfrom(place_fd, text, sizeof(text), 0, (struct sockaddr *)&from, &len)) >= 0; i++) {
+	for(i = 0; has_come && i < MOST_AT_ONCE && (n = recvfrom(place_fd, text, sizeof(text), 0, (struct sockaddr *)&from, &len)) >= 0; i++) {
 		message.len = (size_t)n;
 		if(is_own(&from)) {
 			pushwake_legs_receive(legs, message);

@@ -120,11 +120,25 @@ static void on_place(tm_cell_t *t, pw_waiting_t *waiting, int branch, sip_msg_t 
 
 /* ---- What phones say */
 
+/* Nothing is sent to the place: it hears of the end as of everything else. One that has not answered yet tm would go on asking. */
+static void leave_place(tm_cell_t *t, pw_waiting_t *waiting)
+{
+	int b;
+
+	for(b = waiting->first; b < t->nr_of_outgoings; b++) {
+		if(pw_wait_is_place(t, waiting, b) && t->uac[b].last_received >= 100 && t->uac[b].last_received < 200) {
+			t->uac[b].last_received = PW_ENDED;
+			waiting->is_left = 1;
+		}
+	}
+}
+
 /* A 2xx counts whatever was decided about its branch meanwhile: somebody has picked up. */
 static void on_answered(tm_cell_t *t, pw_waiting_t *waiting, int branch)
 {
 	pw.reply_lock(t);
 	waiting->answered = 1;
+	leave_place(t, waiting);
 	if(t->uas.status < 200) {
 		pw_cancel_with_first_answer(t, branch);
 	}
@@ -184,7 +198,7 @@ static void on_failed(tm_cell_t *t, pw_waiting_t *waiting, sip_msg_t *reply, int
 }
 
 /* ORDER: before tm marks the transaction as cancelled, so that no branch slips in. Phones of which nothing was heard would
- * delay the 487 until their timer; the others, and the place, get their CANCEL from tm. */
+ * delay the 487 until their timer, and so would the place; the others get their CANCEL from tm. */
 static void on_cancel(tm_cell_t *t, pw_waiting_t *waiting)
 {
 	int b;
@@ -194,7 +208,7 @@ static void on_cancel(tm_cell_t *t, pw_waiting_t *waiting)
 		waiting->cancelled = 1;
 		t->flags |= T_CANCELED;
 		for(b = 0; b < t->nr_of_outgoings && b < PW_MAX_BRANCHES; b++) {
-			if(pw_place_handle(&t->uac[b].uri) == 0 && t->uac[b].last_received < 100 && t->uac[b].request.buffer != NULL) {
+			if(t->uac[b].last_received < 100 && t->uac[b].request.buffer != NULL) {
 				pw_wait_close(t, waiting, b);
 			}
 		}
@@ -202,14 +216,28 @@ static void on_cancel(tm_cell_t *t, pw_waiting_t *waiting)
 	pw.reply_unlock(t);
 }
 
-static void on_final(pw_waiting_t *waiting, int code)
+static int is_at_place(const tm_cell_t *t, const pw_waiting_t *waiting)
+{
+	int b = waiting->first;
+
+	while(b < t->nr_of_outgoings && !pw_wait_is_place(t, waiting, b)) {
+		b++;
+	}
+	return b < t->nr_of_outgoings;
+}
+
+static void on_final(tm_cell_t *t, pw_waiting_t *waiting, int code)
 {
 	int how = PUSHWAKE_CALL_FAILED;
 
-	if(!waiting->is_counted || !__sync_bool_compare_and_swap(&waiting->ended, 0, 1)) {
+	if((!waiting->is_counted && !is_at_place(t, waiting)) || !__sync_bool_compare_and_swap(&waiting->ended, 0, 1)) {
 		return;
 	}
-	update_stat(pw_count.holding, -1);
+	if(__sync_bool_compare_and_swap(&waiting->is_counted, 0, 1)) {
+		update_stat(pw_count.held, 1);
+	} else {
+		update_stat(pw_count.holding, -1);
+	}
 	if(code < 300) {
 		how = PUSHWAKE_CALL_ANSWERED;
 		update_stat(pw_count.answered, 1);
@@ -221,7 +249,7 @@ static void on_final(pw_waiting_t *waiting, int code)
 		update_stat(pw_count.timed_out, 1);
 	}
 	pw_admission_ended();
-	pw_place_ended(waiting, how, code);
+	pw_place_ended(waiting, how, waiting->is_left ? 0 : code);
 }
 
 void pw_waited(tm_cell_t *t, int type, struct tmcb_params *params)
@@ -236,9 +264,9 @@ void pw_waited(tm_cell_t *t, int type, struct tmcb_params *params)
 		on_cancel(t, waiting);
 	} else if(type & TMCB_RESPONSE_OUT) {
 		if(params->code >= 200) {
-			on_final(waiting, params->code);
+			on_final(t, waiting, params->code);
 		}
 	} else if(type & TMCB_DESTROY) {
-		on_final(waiting, t->uas.status >= 200 ? (int)t->uas.status : 408);
+		on_final(t, waiting, t->uas.status >= 200 ? (int)t->uas.status : 408);
 	}
 }

@@ -27,6 +27,7 @@ typedef struct pw_waiting {
 	volatile int answered;     /* a 2xx is on its way through tm */
 	volatile int cancelled;
 	volatile int ended;        /* the place knows of the end */
+	int is_left;               /* its branch is over, and the place need not answer */
 	int legs[PW_MAX_BRANCHES]; /* leg of each branch; 0: none of ours */
 	unsigned int places[PW_MAX_BRANCHES];
 	unsigned int closed;       /* branches whose answers count no more */
@@ -63,8 +64,8 @@ void pw_place_registered(str *table, str *aor, pw_contacts_t *contacts);
 int pw_place_fd(void);
 void pw_place_use(pushwake_settings *settings, pushwake_supervisor *supervisor);
 
-/* Takes what has come to the socket, and does what is due. */
-void pw_place_process(void);
+/* Takes what has come to the socket, if anything has, and does what is due. */
+void pw_place_process(int has_come);
 int pw_place_timeout_ms(void);
 
 /* 1: the note was for the place. */

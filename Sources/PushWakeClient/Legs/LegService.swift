@@ -63,7 +63,7 @@ package final class LegService {
 
     /// Milliseconds until `process()` must run; -1 for no limit.
     package func timeoutMilliseconds() -> Int32 {
-        let next = min(legs.deadline ?? .max, retryAt ?? .max)
+        let next = min(legs.nextDeadline() ?? .max, retryAt ?? .max)
         return next == .max ? -1 : Int32(clamping: max(0, next &- SystemClock.monotonicMilliseconds()))
     }
 

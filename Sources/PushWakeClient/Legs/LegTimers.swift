@@ -2,8 +2,8 @@
 
 internal import PushWakeCore
 
-/// What waiting legs look at, by time: a binary heap. One whose time has changed has an older entry as well, which finds
-/// nothing to do.
+/// What waiting legs look at, by time: a binary heap. One whose time has changed has an older entry as well, which whoever
+/// looks at `first` takes out.
 struct LegTimers {
     enum Subject: Hashable {
         case transaction(KeptRequest.Transaction)
@@ -12,8 +12,8 @@ struct LegTimers {
 
     private var entries: [(at: Int64, subject: Subject)] = []
 
-    /// The earliest time; nil when there is none.
-    var next: Int64? { entries.first?.at }
+    /// The earliest; nil when there is none.
+    var first: (at: Int64, subject: Subject)? { entries.first }
 
     mutating func add(_ at: Int64, _ subject: Subject) {
         entries.append((at, subject))
@@ -27,12 +27,14 @@ struct LegTimers {
     /// Takes one whose time has come.
     mutating func take(due now: Int64) -> Subject? {
         guard let first = entries.first, first.at <= now else { return nil }
-        let last = entries.removeLast()
-        if !entries.isEmpty {
-            entries[0] = last
-            sink()
-        }
+        removeFirst()
         return first.subject
+    }
+
+    mutating func removeFirst() {
+        guard let last = entries.popLast(), !entries.isEmpty else { return }
+        entries[0] = last
+        sink()
     }
 
     private mutating func sink() {

@@ -213,11 +213,11 @@ extension WaitingLegs {
         }
     }
 
-    /// The request is over, and its host has or gets its final answer.
+    /// The request is over, and its host has or gets its final answer; `status` 0: its host has ended the branch itself.
     mutating func finish(_ handle: UInt64, _ end: End, status: Int, _ now: Int64, _ out: inout [LegAction]) {
         guard let leg = legs.removeValue(forKey: handle) else { return }
         if dialogs[leg.dialog] == handle { dialogs[leg.dialog] = nil }
-        answer(leg.transaction, status, now, &out)
+        if status > 0 { answer(leg.transaction, status, now, &out) } else { transactions[leg.transaction] = nil }
         // While it is being asked about it may yet push: the answer comes before this.
         if isEngineHere, leg.isKnown,
             let bytes = messages.ended(handle, how: end.how, status: status, reason: end.reason)

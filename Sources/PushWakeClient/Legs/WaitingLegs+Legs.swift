@@ -287,7 +287,8 @@ extension WaitingLegs {
         watch(handle)
     }
 
-    /// The host has given a request up: its caller has hung up, or has what he wanted elsewhere. `how` is `enum pushwake_call_end`.
+    /// The host has given a request up: its caller has hung up, or has what he wanted elsewhere. `how` is `enum pushwake_call_end`;
+    /// `status` 0: it wants no answer.
     package mutating func ended(
         _ handle: UInt64, how: Int, status: Int, reason: String, now: Int64
     ) -> [LegAction] {
@@ -300,7 +301,7 @@ extension WaitingLegs {
             case 2: .timedOut
             default: .failed
             }
-        finish(handle, end, status: (300..<700).contains(status) ? status : 487, now, &out)
+        finish(handle, end, status: status == 0 || (300..<700).contains(status) ? status : 487, now, &out)
         return out
     }
 }

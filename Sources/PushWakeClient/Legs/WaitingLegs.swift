@@ -66,12 +66,23 @@ package struct WaitingLegs: ~Copyable {
         switch request.method {
         case "ACK": acknowledge(request, now)
         case "CANCEL": cancel(request, now, &out)
-        case _ where transactions[request.transaction] != nil:
-            if let bytes = transactions[request.transaction]?.server.repeated() { out.append(.answer(bytes)) }
+        case _ where transactions[request.transaction] != nil: repeated(request.transaction, now, &out)
         case "INVITE": invite(request, bytes, now, &out)
         default: other(request, bytes, now, &out)
         }
         return out
+    }
+
+    /// A proxy sends a request again that has no answer. Until then none is needed: it waits there anyway.
+    private mutating func repeated(
+        _ transaction: KeptRequest.Transaction, _ now: Int64, _ out: inout [LegAction]
+    ) {
+        guard let server = transactions[transaction]?.server else { return }
+        if let bytes = server.repeated() {
+            out.append(.answer(bytes))
+        } else if server.isOpen {
+            answer(transaction, 100, now, &out)
+        }
     }
 
     private mutating func acknowledge(_ request: KeptRequest, _ now: Int64) {
@@ -145,7 +156,7 @@ package struct WaitingLegs: ~Copyable {
         legs[handle] = WaitingLeg(subject, request, wake, content: content, policy, now: now)
         if !wakes { legs[handle]?.engine = .uninvolved }
         open(request, handle: handle)
-        if request.method == "INVITE" || policy.host == .proxy { answer(request.transaction, 100, now, &out) }
+        if request.method == "INVITE", policy.host == .dialplan { answer(request.transaction, 100, now, &out) }
         // A text is its sender's no more: he hears nothing of what becomes of it.
         if policy.host == .dialplan, request.method != "INVITE" { answer(request.transaction, 202, now, &out) }
         out.append(.describe(subject, isAgain: false))
@@ -191,8 +202,23 @@ package struct WaitingLegs: ~Copyable {
 
     // MARK: Time
 
-    /// When `tick(now:)` must be called; nil: there is nothing to wait for.
-    package var deadline: Int64? { timers.next }
+    /// When `tick(now:)` must be called; nil: there is nothing to wait for. Nobody is woken for a time that no longer counts.
+    package mutating func nextDeadline() -> Int64? {
+        while let next = timers.first, !counts(next.at, for: next.subject) {
+            timers.removeFirst()
+            guard case .leg(let handle) = next.subject, legs[handle]?.watchedAt == next.at else { continue }
+            legs[handle]?.watchedAt = nil
+            watch(handle)
+        }
+        return timers.first?.at
+    }
+
+    private func counts(_ time: Int64, for subject: LegTimers.Subject) -> Bool {
+        switch subject {
+        case .transaction(let transaction): transactions[transaction]?.server.deadline == time
+        case .leg(let handle): legs[handle].map { $0.watchedAt == time && $0.deadline <= time } ?? false
+        }
+    }
 
     /// Time has passed.
     package mutating func tick(now: Int64) -> [LegAction] {

@@ -82,7 +82,7 @@ struct LegScene: ~Copyable {
 
     mutating func wait(_ milliseconds: Int64) {
         let end = now + milliseconds
-        while let next = legs.deadline, next <= end {
+        while let next = legs.nextDeadline(), next <= end {
             now = max(now, next)
             take(legs.tick(now: now))
         }

@@ -20,7 +20,7 @@ private let fresh = LegScene.contact("fresh", age: 3)
         var scene = LegScene(.proxy, hasEngine: false, contacts: [asleep])
         scene.invite()
         scene.wait(1999)
-        #expect(scene.answers == ["SIP/2.0 100 Trying"])
+        #expect(scene.answers.isEmpty)
         scene.wait(2)
         #expect(scene.texts.last?.contains("X-PushWake-Contact: sip:old@10.0.0.1") == true)
         var nobody = LegScene(hasEngine: false)
@@ -150,7 +150,7 @@ private let fresh = LegScene.contact("fresh", age: 3)
         #expect(scene.reports.isEmpty)
         scene.answer(legs: [1])
         #expect(scene.reports == [[1, 180, 1]])
-        #expect(scene.answers.filter { $0.contains("100") }.count == 2)
+        #expect(scene.answers.filter { $0.contains("100") }.count == 1)
     }
 
     @Test func `say that their end came while the question was out`() {
@@ -176,7 +176,7 @@ private let fresh = LegScene.contact("fresh", age: 3)
         for at in [5, 3, 9, 1, 7] as [Int64] { timers.add(at, .leg(UInt64(at))) }
         var order: [UInt64] = []
         while case .leg(let handle)? = timers.take(due: 8) { order.append(handle) }
-        #expect(order == [1, 3, 5, 7] && timers.next == 9)
+        #expect(order == [1, 3, 5, 7] && timers.first?.at == 9)
     }
 
     @Test func `leave nothing behind after a thousand calls`() {
@@ -188,7 +188,8 @@ private let fresh = LegScene.contact("fresh", age: 3)
             scene.send("ACK", branch: "b\(number)", callID: "c\(number)")
         }
         scene.wait(120_000)
-        #expect(scene.legs.count == 0 && scene.legs.transactions.isEmpty && scene.legs.deadline == nil)
+        let next = scene.legs.nextDeadline()
+        #expect(scene.legs.count == 0 && scene.legs.transactions.isEmpty && next == nil)
         #expect(scene.legs.questions.isEmpty && scene.legs.dialogs.isEmpty)
     }
 }

@@ -384,6 +384,8 @@ private let open = LegScene.contact("open", .open)
     @Test func `is not asked about twice for a copy, and sends its answer again`() {
         var scene = LegScene(.proxy)
         scene.invite()
+        #expect(scene.answers.isEmpty)
+        scene.invite()
         scene.invite()
         #expect(scene.answers == ["SIP/2.0 100 Trying", "SIP/2.0 100 Trying"] && scene.kinds == [.wake])
         scene.answer()
@@ -393,6 +395,27 @@ private let open = LegScene.contact("open", .open)
         scene.send("ACK", branch: "1")
         scene.wait(10_000)
         #expect(scene.answers.filter { $0.contains("480") }.count == 3)
+    }
+
+    @Test func `is answered no more where its host has left it`() {
+        var scene = LegScene(.proxy, contacts: [open])
+        scene.invite()
+        scene.answer(legs: [1])
+        scene.heard(leg: 1, 200)
+        let before = scene.answers
+        scene.take(scene.legs.ended(scene.handle, how: 1, status: 0, reason: "", now: scene.now))
+        #expect(scene.answers == before && scene.kinds.last == .requestEnded)
+        let next = scene.legs.nextDeadline()
+        #expect(scene.legs.transactions.isEmpty && next == nil)
+    }
+
+    @Test func `wakes its process for no time that has passed by`() {
+        var scene = LegScene(.proxy)
+        scene.invite()
+        let asked = scene.legs.nextDeadline()
+        scene.answer()
+        let wait = scene.legs.nextDeadline()
+        #expect(asked == scene.now + 100 && wait == scene.now + 41_500)
     }
 
     @Test func `takes nobody who does not know the key`() {
@@ -407,6 +430,6 @@ private let open = LegScene.contact("open", .open)
             "INVITE sip:100@x;key=secret;domain=loc2 SIP/2.0\r\nVia: SIP/2.0/UDP 1.1.1.1;branch=z9hG4bK1\r\nFrom: <sip:a@b>;tag=1\r\nTo: <sip:100@b>\r\nCall-ID: 1\r\nCSeq: 1 INVITE\r\n\r\n"
         let bytes = Array(named.utf8)
         scene.take(scene.legs.receive(bytes.span, now: scene.now))
-        #expect(scene.answers == ["SIP/2.0 100 Trying"] && EngineClient.text(.domain, in: scene.asked[0]) == "loc2")
+        #expect(scene.legs.count == 1 && EngineClient.text(.domain, in: scene.asked[0]) == "loc2")
     }
 }

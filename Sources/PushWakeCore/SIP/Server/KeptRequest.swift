@@ -12,6 +12,8 @@ public struct KeptRequest: Equatable, Sendable {
         let cseq: UInt32
         /// ACK and CANCEL belong to an INVITE.
         let method: String
+
+        public func hash(into hasher: inout Hasher) { hasher.combine(branch) }
     }
 
     /// As sent: `INVITE`.
