@@ -105,6 +105,24 @@ private struct Dice {
         }
     }
 
+    @Test func `in a Contact of any parts says nothing where it need not be read`() {
+        let parts = [
+            "<sip:a@h", "<", ">", "pn-prid=t", ";pn-prid=t", ";pn-provider=fcm", ";pn-param=p", ";app-id=x", ";AppId=x", ";x-mpush=a",
+            ";push-token-id=t", ";devicetoken=t", ";selector=s", ";transport=tcp", ";a=b", ";+sip.instance=", "\"", "\"<urn:uuid:1>\"",
+            "=", ";", "\\", " ", ",", "?", "*", "\u{1}", ";expires=60", "é",
+        ].map { Array($0.utf8) }
+        var dice = Dice(seed: 3261)
+        for _ in 0..<40_000 {
+            var value = dice.roll(3) > 0 ? parts[0] : []
+            for _ in 0..<dice.roll(9) { value += parts[dice.roll(parts.count)] }
+            if RegistrationReader.mayConcernPush(name: "Contact".utf8.span, value: value.span) { continue }
+            var reader = RegistrationReader()
+            reader.header(name: "Contact".utf8.span, value: value.span)
+            let registration = reader.finish()
+            #expect(Self.saysNothing(registration), "\(String(decoding: value, as: UTF8.self))")
+        }
+    }
+
     @Test func `about a service of a webhook's yields nothing that breaks a request`() throws {
         let others = try WebhookProviders(setting: "*")
         var dice = Dice(seed: 3)
