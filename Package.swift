@@ -27,10 +27,13 @@ let version = Context.environment["PUSHWAKE_VERSION"] ?? "unversioned"
 /// For scripts/bench/function_order.py and profilers.
 let keepsSymbols = Context.environment["PUSHWAKE_SYMBOLS"] != nil
 let strip = keepsSymbols ? [] : ["-Xlinker", "-s"]
+/// Swift's static runtime, of which the linker may leave out what nobody refers to (scripts/make/lean_runtime.py).
+let runtime = "\(Context.packageDirectory)/.build/dist/swift_static/libswiftCore.a"
 /// What both shipped files are linked with; the linker says which archives it took, and how much of each, for
 /// scripts/make/sbom.py.
 func shipped(_ name: String) -> [String] {
     [
+        runtime,
         "-Xlinker", "--print-archive-stats=\(Context.packageDirectory)/.build/dist/\(name).archives",
         "-Xlinker", "-T", "-Xlinker", "\(Context.packageDirectory)/scripts/make/reproducible.ld",
     ]

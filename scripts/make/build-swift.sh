@@ -27,6 +27,7 @@ epoch=$(scripts/make/version.sh --epoch)
 hash=$( (
     echo "$version $epoch ${PUSHWAKE_SYMBOLS:-} $(${SWIFT:-swift} --version 2>/dev/null) $(uname -m)"
     find Sources include scripts/docs/manpages.py scripts/make/build-swift.sh scripts/make/sbom.py scripts/make/reproducible.ld \
+        scripts/make/lean_runtime.py \
         Package.swift -type f -print0 |
         LC_ALL=C sort -z | xargs -0 sha256sum
 ) | sha256sum | cut -c 1-64)
@@ -34,6 +35,8 @@ hash=$( (
 
 scripts/make/unmoved.sh dist
 # -static-stdlib has to reach the compiler too: it chooses which Foundation the executable links.
+runtime=$(${SWIFT:-swift} -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')
+$python scripts/make/lean_runtime.py "${runtime}_static/linux/libswiftCore.a" $dist/swift_static/libswiftCore.a
 # Exclusive access is checked in debug builds and by the tests; the check per access costs the hot path 3 %.
 # All that calls a function is linked with it: the linker may leave out what nobody calls, and order the rest, function by
 # function.
