@@ -72,6 +72,30 @@ import Testing
         #expect(try SQLiteStore(path: path).bindings(of: aor, now: start) == [makeBinding(cseq: 2, at: start + 60)])
     }
 
+    /// Of the third binding of a user, and of those that are forgotten with their registration.
+    @Test(arguments: [(3, 86_400), (1, 3600)] as [(Int, Int64)])
+    func `are kept where a row has no place when the process is killed`(count: Int, keep: Int64) async throws {
+        let directory = try makeTemporaryDirectory()
+        defer { removeDirectory(directory) }
+        let path = directory + "/bindings.db"
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            [path = path as String, count = count as Int, keep = keep as Int64] in
+            let store = try BufferedStore(SQLiteStore(path: path))
+            store.isAlone = true
+            for (cseq, seconds) in [(1, 0), (2, 60)] as [(UInt32, Int64)] {
+                _ = try store.register(
+                    (0..<count).map {
+                        makeBinding(token: "token \($0)", cseq: cseq, at: start + seconds, keep: keep)
+                    }, now: start + seconds)
+                if seconds == 0 { try store.flush() }
+            }
+            kill(getpid(), SIGKILL)
+        }
+        #expect(
+            try open(path).bindings(of: aor, now: start).map(\.registeredAt)
+                == Array(repeating: start + 60, count: count))
+    }
+
     /// Everything that a REGISTER can change besides times.
     private static let changes: [(String, @Sendable (inout Binding) -> Void)] = [
         ("environment", { $0.environment = .sandbox }), ("service", { $0.service = .remote }),
@@ -324,7 +348,7 @@ import Testing
             try #require(before[0] != nil)
             try store.endRegistrations(.all, of: aor, now: start + 70)
             // As a process leaves them that is killed before they are cleared, or that knows of no places.
-            try #require(TimesFile(storePath: path)).write([(id: 1 << 8, place: #require(before[0]))])
+            try #require(TimesFile(storePath: path)).write([(first: 1 << 8, places: [#require(before[0])])])
             #expect(try SQLiteStore(reading: path).bindings(of: aor, now: start).map(\.expiresAt) == [start + 70])
         }
     }
@@ -332,13 +356,16 @@ import Testing
     @Test func `have a place of their own for each of many rows`() throws {
         try withTemporaryDirectory { directory in
             let file = try #require(TimesFile(storePath: directory + "/bindings.db"))
-            let rows = (1...300 as ClosedRange<Int64>).flatMap { uid in
-                (0..<(uid % 3)).map { slot in
-                    let times = TimesFile.Times(of: makeBinding(cseq: UInt32(uid * 4 + slot), at: start + uid))
-                    return (id: uid << 8 | slot, place: TimesFile.Place(base: .init(of: times), times: times))
+            let users = (1...300 as ClosedRange<Int64>).map { uid in
+                let places = (0..<(uid % 3)).map { slot in
+                    TimesFile.Place(of: makeBinding(cseq: UInt32(uid * 4 + slot), at: start + uid))
                 }
+                return (first: uid << 8, places: places)
             }
-            file.write(rows)
+            let rows = users.flatMap { user in
+                user.places.enumerated().map { (id: user.first + Int64($0), place: $1) }
+            }
+            file.write(users)
             var found: [Int64: TimesFile.Place] = [:]
             try file.forEach(users: 7) { places throws(StoreError) in
                 for (id, place) in places { found[id] = place }

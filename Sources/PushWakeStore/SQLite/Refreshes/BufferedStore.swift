@@ -6,10 +6,9 @@ public import PushWakeCore
 ///
 /// Most REGISTERs change when and from where a phone has registered, and no more. Such a row goes into a journal, which
 /// outlives `kill -9` as the tables do, and into the tables with others of its kind at the next `flush()`. One that
-/// changes times alone goes to the place of its row in the file of times (`TimesFile`), and into the tables once a day;
-/// without such a place it waits in memory, and `kill -9` costs the times of the last moment. The first bindings of a
-/// user take the same way. Whatever adds to a user who has some, or removes one, goes into the tables at once, as
-/// without this.
+/// changes times alone goes to the place of its row in the file of times (`TimesFile`), where it has one, and into the
+/// tables once a day. The first bindings of a user go into the journal too. Whatever adds to a user who has some, or
+/// removes one, goes into the tables at once, as without this.
 ///
 /// The rows of users with traffic are kept in memory, so this may only be done while no other process writes to the
 /// file: see `isAlone`. Whoever wants each REGISTER on the disk at once makes one that writes in no groups: it takes what
@@ -114,13 +113,10 @@ public final class BufferedStore: BindingStore {
 
     /// The next REGISTER of a new user needs no look at the rows. They have these ids, in the order of `added`.
     private func prepareRefreshes(of firsts: [Int64]) {
-        var places: [(id: Int64, place: TimesFile.Place)] = []
+        var places: [(first: Int64, places: [TimesFile.Place])] = []
         for (first, user) in zip(firsts, added)
         where user.bindings.count <= TimesFile.rowsPerUser && user.bindings.allSatisfy(Self.outlivesTables) {
-            for (offset, binding) in user.bindings.enumerated() {
-                let times = TimesFile.Times(of: binding)
-                places.append((first &+ Int64(offset), TimesFile.Place(base: .init(of: times), times: times)))
-            }
+            places.append((first, user.bindings.map(TimesFile.Place.init(of:))))
             index.note(user.bindings, in: .init(first: first, count: Int32(user.bindings.count)))
         }
         store.times?.write(places)
@@ -192,21 +188,18 @@ public final class BufferedStore: BindingStore {
         }
         // In the order of their ids, as what is stored takes their places.
         let places = plan.replaced.count < 2 ? plan.replaced : plan.replaced.sorted()
-        let rows = zip(places, plan.stored).map { place, binding in
-            WaitingRow(
-                id: user.rows[place].id, binding: binding,
-                change: user.rows[place].isRespelled
-                    ? .everything : RowChange(from: user.rows[place].binding, to: binding))
-        }
-        let isRefresh = rows.allSatisfy { $0.change == .times }
-        if isRefresh, renew(user, places, plan.stored) {
+        let changes = zip(places, plan.stored).map { RowChange(of: user.rows[$0], to: $1) }
+        if changes.allSatisfy({ $0 == nil }), renew(user, places, plan.stored) {
             if places.count == user.rows.count, user.tombstones?.isEmpty == true {
                 index.note(bindings, in: .init(first: first.id, count: Int32(places.count)))
             }
             return KeptRegistration(plan)
         }
         try makeRoomInQueue()
-        guard isRefresh || isTogether || journal.append(rows) else { return try keepInTables(bindings, key, now) }
+        let rows = zip(zip(places, plan.stored), changes).map { row, change in
+            WaitingRow(id: user.rows[row.0].id, binding: row.1, change: change ?? .address)
+        }
+        guard isTogether || journal.append(rows) else { return try keepInTables(bindings, key, now) }
         index.forget(aor)
         let isFirst = waiting.isEmpty && added.isEmpty
         // There may have been no room for one who is only read. The queue bounds how many these are.
@@ -214,7 +207,7 @@ public final class BufferedStore: BindingStore {
         for (place, row) in zip(places, rows) {
             waiting[row.id, default: row].take(row)
             // What stands in the file of times is of the row as it was.
-            if !isRefresh { store.forgetTimes(of: [user.rows[place]]) }
+            store.forgetTimes(of: [user.rows[place]])
             user.rows[place] = StoredRow(id: row.id, row.binding)
         }
         if isFirst { onWaiting?() }

@@ -14,9 +14,6 @@ extension SQLiteStore {
                 let address = try database.statement(Self.addressUpdate)
                 for row in rows {
                     switch row.change {
-                    case .times:
-                        try update(TimesFile.Times(of: row.binding), id: row.id)
-                        noteEnd(of: row.binding, id: row.id)
                     case .address: try updateAddress(row.binding, id: row.id, with: address)
                     case .everything: try insert(row.binding, id: row.id)
                     }
@@ -50,17 +47,18 @@ extension SQLiteStore {
     }
 }
 
-/// What of a row a REGISTER changes.
+/// What of a row a REGISTER changes, besides times and CSeq.
 enum RowChange: Int, Comparable {
-    /// Times and CSeq, which every one does.
-    case times
-    /// Where, by which flow and under which Call-ID the phone is registered as well: it has another address, or has started anew.
+    /// Where, by which flow and under which Call-ID the phone is registered: it has another address, or has started anew.
     case address
     case everything
 
-    init(from old: Binding, to new: Binding) {
+    /// Nil where it changes nothing else.
+    init?(of row: StoredRow, to new: Binding) {
+        let old = row.binding
         let isSame =
-            old.provider == new.provider && old.environment == new.environment && old.service == new.service
+            !row.isRespelled && old.provider == new.provider && old.environment == new.environment
+            && old.service == new.service
             && old.dialect == new.dialect && old.refreshesItself == new.refreshesItself
             && old.token.isSameBytes(as: new.token) && old.app.isSameBytes(as: new.app)
             && old.team.isSameBytes(as: new.team) && old.instance.isSameBytes(as: new.instance)
@@ -68,7 +66,8 @@ enum RowChange: Int, Comparable {
         let hasMoved =
             !old.contact.isSameBytes(as: new.contact) || !old.callID.isSameBytes(as: new.callID)
             || old.flowNumber != new.flowNumber
-        self = !isSame ? .everything : hasMoved ? .address : .times
+        if isSame && !hasMoved { return nil }
+        self = isSame ? .address : .everything
     }
 
     static func < (a: RowChange, b: RowChange) -> Bool { a.rawValue < b.rawValue }

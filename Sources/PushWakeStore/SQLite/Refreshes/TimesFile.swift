@@ -71,6 +71,14 @@ final class TimesFile {
     struct Place: Equatable {
         let base: Base
         var times: Times
+
+        init(base: Base, times: Times) { (self.base, self.times) = (base, times) }
+
+        /// That of a row as the table has it.
+        init(of binding: Binding) {
+            times = Times(of: binding)
+            base = Base(of: times)
+        }
     }
 
     /// Rows of a user that have a place.
@@ -124,26 +132,24 @@ final class TimesFile {
         return write(bytes, at: Self.offset(of: first))
     }
 
-    /// Writes the places of rows of new users, in the order of their ids: what lies side by side goes in one piece. Where
-    /// it does not work, or there is no place, the table counts.
-    func write(_ rows: [(id: Int64, place: Place)]) {
+    /// Writes the places of users, in the order of their first ids: what lies side by side goes in one piece. Where it does
+    /// not work, or there is no place, the table counts.
+    func write(_ users: [(first: Int64, places: [Place])]) {
         var piece: [UInt64] = []
         var start: Int64 = 0
-        for row in rows where Self.hasPlace(row.id) {
-            let offset = Self.offset(of: row.id)
-            if piece.isEmpty || offset != Self.offset(of: start) + off_t(piece.count * 8) {
-                let gap = Int(offset - Self.offset(of: start)) / 8 - piece.count
-                // Places of rows that a new user does not have.
-                if !piece.isEmpty, gap > 0, gap < Self.rowsPerUser * Self.wordsPerRow {
-                    piece += [UInt64](repeating: 0, count: gap)
-                } else {
-                    if !piece.isEmpty { _ = write(piece, at: Self.offset(of: start)) }
-                    (piece, start) = ([], row.id)
-                }
+        for user in users where Self.hasPlace(user.first) {
+            if piece.isEmpty || Self.offset(of: user.first) != Self.offset(of: start) + off_t(piece.count * 8) {
+                if !piece.isEmpty { _ = write(piece, at: Self.offset(of: start)) }
+                (piece, start) = ([], user.first)
             }
-            // Too large for its place: nothing stands there.
-            if !Self.append(row.place, of: row.id, to: &piece) {
-                piece += [UInt64](repeating: 0, count: Self.wordsPerRow)
+            for slot in 0..<Self.rowsPerUser {
+                // Where there is no row, or its numbers are too large for its place, nothing stands there.
+                guard slot < user.places.count,
+                    Self.append(user.places[slot], of: user.first &+ Int64(slot), to: &piece)
+                else {
+                    piece += [UInt64](repeating: 0, count: Self.wordsPerRow)
+                    continue
+                }
             }
         }
         if !piece.isEmpty { _ = write(piece, at: Self.offset(of: start)) }
