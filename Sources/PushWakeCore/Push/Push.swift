@@ -1,16 +1,31 @@
 // SPDX-License-Identifier: MIT
 
-/// One push: the token it goes to, and what it is about.
+/// One push: the token it goes to, what it is about, and how long it is of use.
 ///
 /// Its job holds it as a part of itself. It goes through many hands, and a copy counts a reference for each text: who needs it
 /// only for a while borrows it.
 public struct Push: Sendable {
     public let binding: Binding
     public let content: PushContent
+    /// For Apple: the kind of push; nil for the others.
+    public var type: APNsPushType?
+    /// The type was asked for by hand: the settings put no other in its place.
+    public let isTypeGiven: Bool
+    /// Monotonic milliseconds from which on it is of no use.
+    public let deadline: Int64
+    /// A request has asked for it at once, and not for want of an answer: it is measured when it is written.
+    public let isPrompt: Bool
 
-    public init(_ binding: Binding, _ content: PushContent) {
+    public init(
+        _ binding: Binding, _ content: PushContent, type: APNsPushType? = nil, isTypeGiven: Bool = false,
+        deadline: Int64 = .max, isPrompt: Bool = false
+    ) {
         self.binding = binding
         self.content = content
+        self.type = type
+        self.isTypeGiven = isTypeGiven
+        self.deadline = deadline
+        self.isPrompt = isPrompt
     }
 }
 

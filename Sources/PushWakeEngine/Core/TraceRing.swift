@@ -115,10 +115,7 @@ final class TraceRing {
     /// A push for one of its devices has ended.
     func answered(_ id: TraceID, device: Int, _ result: PushResult, now: Int64) {
         guard isKept(id.sequence) else { return }
-        let answer = PushAnswer(
-            event: result.event, outcome: result.outcome, reason: result.reason, httpStatus: result.httpStatus,
-            milliseconds: result.microseconds / 1000, isBindingRemoved: result.isBindingRemoved)
-        entries[index(of: id.sequence)].trace.append(answer, device: device, now: now)
+        entries[index(of: id.sequence)].trace.append(result, device: device, now: now)
         hasChanged(id)
     }
 

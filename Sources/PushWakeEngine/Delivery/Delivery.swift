@@ -24,13 +24,10 @@ final class Delivery {
     var onVAPIDKey: ((String) -> Void)?
     private var lastID: UInt64 = 0
     private var random: Randomness
-    /// Pushes that wait because their phone asked for it, by id.
-    private var delayed: [UInt64: PushJob] = [:]
     /// Pushes that have no verdict yet.
     private(set) var queued = 0
     /// All pushes have been ended; no other is sent.
     private(set) var hasEnded = false
-    private let limit: Int
     private var pushTypes: APNsPushTypeRule
 
     /// `connections` to Apple and to Google at most, where a measurement or a test wants another number.
@@ -38,10 +35,11 @@ final class Delivery {
         self.settings = settings
         self.loop = loop
         self.log = log
-        limit = Int(settings.integer(.queueSize))
         pushTypes = APNsPushTypeRule(setting: settings.text(.apnsPushType))
         clocks = ProviderClocks(loop: loop, log: log)
-        channels = ProviderChannels(queues: ChannelQueues(capacity: limit), connections: connections, clocks: clocks)
+        channels = ProviderChannels(
+            queues: ChannelQueues(capacity: Int(settings.integer(.queueSize))), connections: connections, clocks: clocks
+        )
         random = Randomness()
     }
 
@@ -153,46 +151,23 @@ final class Delivery {
 
     // MARK: Pushes
 
-    /// Sends one push and returns it; `completion` runs once, never before this returns.
-    ///
-    /// `type` is the kind of push for Apple; unless it `isWanted` by hand, the settings may have another. When it is written is
-    /// only known of one that `isTimed`. `delay` in
-    /// milliseconds is how long the phone asked to be left alone. With a `refusal` nothing is sent, and that is how
-    /// the push ends.
+    /// Sends one push and returns it. With a `refusal` nothing is sent, and that is how the push ends.
     @discardableResult
-    func push(
-        _ push: consuming Push, type: APNsPushType?, isWanted: Bool = false, isTimed: Bool = false, delay: Int64 = 0,
-        deadline: Int64,
-        refusal: Verdict? = nil,
-        completion: consuming @escaping (PushJob, Verdict, Int) -> Void
-    ) -> PushJob {
-        let type = isWanted ? type : type.map { pushTypes.type(insteadOf: $0, for: push.binding.service) }
-        let choice = refusal == nil ? channels.choice(for: push.binding, type, now: loop.wallSeconds) : nil
+    func push(_ push: consuming Push, owner: any PushOwner, refusal: Verdict? = nil) -> PushJob {
+        if !push.isTypeGiven, let type = push.type {
+            push.type = pushTypes.type(insteadOf: type, for: push.binding.service)
+        }
+        let choice = refusal == nil ? channels.choice(for: push.binding, push.type, now: loop.wallSeconds) : nil
         lastID &+= 1
         let job = PushJob(
             id: lastID, pushID: PushID(high: random.next(), low: random.next()), push: push,
-            type: type, deadline: deadline, startedAt: loop.microseconds, isTimed: isTimed, delivery: self,
-            completion: completion)
+            startedAt: loop.microseconds, owner: owner, delivery: self)
         queued += 1
-        if let refusal = refusal
-            ?? (delay > 0 && delayed.count >= limit ? Verdict(.overloaded, reason: "QueueFull") : nil)
-        {
-            loop.atEndOfTurn { job.finish(refusal, status: 0) }
-            return job
-        }
-        guard let choice else {
-            let refusal = self.refusal(of: job.push.binding)
-            loop.atEndOfTurn { job.finish(refusal, status: 0) }
-            return job
-        }
-        if delay > 0 {
-            delayed[job.id] = job
-            loop.schedule(after: delay) { [weak self] in
-                guard let self, delayed.removeValue(forKey: job.id) != nil else { return }
-                submit(job, to: channels.choice(for: job.binding, job.type, now: loop.wallSeconds) ?? choice)
-            }
-        } else {
+        if let choice {
             submit(job, to: choice)
+        } else {
+            let refusal = refusal ?? self.refusal(of: job.binding)
+            loop.atEndOfTurn { job.finish(refusal, status: 0) }
         }
         return job
     }
@@ -200,7 +175,8 @@ final class Delivery {
     /// Sends a push once more that a channel has given back: over that channel, or over the one that is in its place now.
     /// It stays on the one that it had when its credential is gone without another.
     func resubmit(_ job: PushJob, from old: any ProviderChannel) {
-        guard let current = channels.choice(for: job.binding, job.type, now: loop.wallSeconds), current.channel !== old
+        guard let current = channels.choice(for: job.binding, job.push.type, now: loop.wallSeconds),
+            current.channel !== old
         else { return old.submit(job) }
         // Another credential may be renewed by itself.
         job.renewals = 0
@@ -228,9 +204,6 @@ final class Delivery {
     /// Ends every push that has not ended: the engine does.
     func endAll() {
         hasEnded = true
-        let jobs = delayed.values
-        delayed = [:]
-        for job in jobs { job.finish(.engineEnds, status: 0) }
         queues.close(.engineEnds)
     }
 

@@ -4,14 +4,29 @@ internal import PushWakeCore
 internal import PushWakeSystem
 internal import PushWakeTransport
 
+/// Who has asked for a push, and hears what becomes of it.
+protocol PushOwner: AnyObject {
+    /// Runs once, with the final verdict and the HTTP status (0 when no answer came), after `Delivery` has heard of it.
+    func ended(_ job: PushJob, _ verdict: Verdict, status: Int)
+
+    /// It could not go at this try, and another will follow.
+    func retried(_ job: PushJob)
+
+    /// Its provider could not be reached several times in a row, and attempts go on.
+    func unreachable(_ job: PushJob)
+}
+
+extension PushOwner {
+    func retried(_ job: PushJob) {}
+    func unreachable(_ job: PushJob) {}
+}
+
 /// One push on its way to one token, from the request to the outcome.
 final class PushJob: HTTPExchange {
     let id: UInt64
     /// Name of the push at the provider; the same in every attempt.
     let pushID: PushID
     let push: Push
-    /// For Apple: the kind of push; nil for the others.
-    let type: APNsPushType?
     /// Monotonic microseconds at which it was asked for.
     let startedAt: Int64
     /// The channel that took it; nil until one has.
@@ -22,35 +37,26 @@ final class PushJob: HTTPExchange {
     var failedAttempt: FailedAttempt?
     /// The call is over: drop it where that is still possible.
     var isCancelled = false
-    /// Runs once, when the push could not go at the first try and is tried again.
-    var onRetry: (() -> Void)?
     /// Monotonic microseconds at which its request was written first; 0 before, and where nobody wants to know.
     private(set) var writtenAt: Int64 = 0
-    private let isTimed: Bool
-    /// Runs once, when its provider could not be reached several times in a row.
-    var onUnreachable: (() -> Void)?
     /// Which of its channel's credentials the last request carried.
     var generation: UInt32 = 0
     /// Nil where nobody counts pushes or changes channels.
     let delivery: Delivery?
-    private let completion: (PushJob, Verdict, Int) -> Void
-    private var isFinished = false
+    private let owner: any PushOwner
+    private(set) var isFinished = false
 
-    /// `completion` runs once, with the final verdict and the HTTP status (0 when no answer came), after
-    /// `delivery` has heard of it. The push is of no use after `deadline`, monotonic milliseconds.
     init(
-        id: UInt64, pushID: PushID, push: consuming Push, type: APNsPushType?, deadline: Int64,
-        startedAt: Int64, isTimed: Bool = false, delivery: Delivery? = nil,
-        completion: @escaping (PushJob, Verdict, Int) -> Void
+        id: UInt64, pushID: PushID, push: consuming Push, startedAt: Int64, owner: any PushOwner,
+        delivery: Delivery? = nil
     ) {
+        let deadline = push.deadline
         self.id = id
         self.pushID = pushID
         self.push = push
-        self.type = type
         self.startedAt = startedAt
-        self.isTimed = isTimed
+        self.owner = owner
         self.delivery = delivery
-        self.completion = completion
         super.init(deadline: deadline)
     }
 
@@ -64,7 +70,7 @@ final class PushJob: HTTPExchange {
     }
 
     override func write(into request: inout HTTPRequest) throws(PushFailure) {
-        if isTimed, writtenAt == 0 { writtenAt = SystemClock.monotonicMicroseconds() }
+        if push.isPrompt, writtenAt == 0 { writtenAt = SystemClock.monotonicMicroseconds() }
         // Taken out for the call, and no reference is counted.
         guard !isCancelled, let channel = self.channel.take() else { throw .callOver }
         defer { self.channel = channel }
@@ -75,7 +81,7 @@ final class PushJob: HTTPExchange {
     /// fold notifications with one collapse id, which all have; PushKit makes one call of a Call-ID's pushes, and a call
     /// of anything else.
     override var isRepeatable: Bool {
-        switch (content.event, type) {
+        switch (content.event, push.type) {
         case (.call, _), (.cancel, _), (.refresh, _), (_, .alert): true
         case (_, .voip), (_, .background): false
         case (.missed, _), (.answeredElsewhere, _), (.voicemail, _), (.refer, _): true
@@ -92,18 +98,10 @@ final class PushJob: HTTPExchange {
     }
 
     /// An attempt failed, or there is no connection for one, and another will follow.
-    func noteRetry() {
-        let onRetry = self.onRetry
-        self.onRetry = nil
-        onRetry?()
-    }
+    func noteRetry() { owner.retried(self) }
 
     /// No connection can be had, and attempts go on.
-    func noteUnreachable() {
-        let onUnreachable = self.onUnreachable
-        self.onUnreachable = nil
-        onUnreachable?()
-    }
+    func noteUnreachable() { owner.unreachable(self) }
 
     /// Ends the push; a second end is ignored, so that no path can report it twice.
     func finish(_ verdict: Verdict, status: Int) { finish(verdict, status: status, on: channel) }
@@ -111,15 +109,13 @@ final class PushJob: HTTPExchange {
     fileprivate func finish(_ verdict: Verdict, status: Int, on channel: (any ProviderChannel)?) {
         guard !isFinished else { return }
         isFinished = true
-        if onRetry != nil { onRetry = nil }
-        if onUnreachable != nil { onUnreachable = nil }
         var (verdict, status) = (verdict, status)
         if let failedAttempt, verdict == .deadlinePassed {
             (verdict, status) = (failedAttempt.verdict, failedAttempt.status)
         }
         if verdict.outcome != .accepted { verdict = verdict.withoutToken(of: binding) }
         delivery?.ended(self, verdict, on: channel)
-        completion(self, verdict, status)
+        owner.ended(self, verdict, status: status)
     }
 }
 

@@ -24,6 +24,8 @@ public final class BacklogRun {
     private let loop: Loop
     private let delivery: Delivery
     private let count: Int
+    private var ended = 0
+    private var isAsExpected = true
 
     /// `settings` name key and CA as for the engine; where they lead does not matter.
     public init(settings: Settings, count: Int) throws(EngineFailure) {
@@ -54,8 +56,6 @@ public final class BacklogRun {
     public func run(onProgress: (Int) -> Void = { _ in }) -> Report? {
         var report = Report()
         report.count = count
-        var ended = 0
-        var isAsExpected = true
         loop.turn(waitingUpTo: 100)
         report.before = ProcessMemory.resident()
         let deadline = loop.now + 5000 + Int64(count) / 20
@@ -63,10 +63,7 @@ public final class BacklogRun {
             let content = PushContent(
                 event: .call, callID: "backlog-\(index)@127.0.0.1", fromURI: "sip:alice@example.com",
                 fromDisplay: "Alice Example", toURI: "sip:bob@example.com", timeToLive: 40, sentAt: loop.wallSeconds)
-            delivery.push(Push(Self.binding(index), content), type: .voip, deadline: deadline) { _, verdict, _ in
-                ended += 1
-                if verdict.outcome != .expired && verdict.outcome != .unavailable { isAsExpected = false }
-            }
+            delivery.push(Push(Self.binding(index), content, type: .voip, deadline: deadline), owner: self)
         }
         report.during = ProcessMemory.resident()
         guard delivery.queues.waiting == count else { return nil }
@@ -90,5 +87,12 @@ public final class BacklogRun {
         binding.contact = "sip:user\(index)@192.0.2.17:5060;transport=tls;pn-provider=apns;pn-prid=\(digits)"
         binding.instance = "urn:uuid:f81d4fae-7dec-11d0-a765-\(digits.suffix(12))"
         return binding
+    }
+}
+
+extension BacklogRun: PushOwner {
+    func ended(_ job: PushJob, _ verdict: Verdict, status: Int) {
+        ended += 1
+        if verdict.outcome != .expired && verdict.outcome != .unavailable { isAsExpected = false }
     }
 }

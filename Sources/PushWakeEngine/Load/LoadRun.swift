@@ -24,8 +24,6 @@ public final class LoadRun {
     private var isRefillPending = false
     private var latencies: [Int32] = []
     private var report = LoadReport()
-    /// One for all pushes.
-    private var completion: (PushJob, Verdict, Int) -> Void = { _, _, _ in }
 
     /// `settings` name key, URL and CA as for the engine.
     public init(
@@ -66,8 +64,6 @@ public final class LoadRun {
         }
         let cpu = SystemClock.processMicroseconds()
         let begin = SystemClock.monotonicMicroseconds()
-        completion = { [self] job, verdict, _ in note(job, verdict) }
-        defer { completion = { _, _, _ in } }
         refillSoon()
         if let onProgress { tell(onProgress) }
         loop.run()
@@ -116,15 +112,9 @@ public final class LoadRun {
             Self.binding(provider, token: Self.text(&token)),
             PushContent(
                 event: .call, callID: Self.text(&callID), fromURI: "sip:alice@example.com",
-                fromDisplay: "Alice Example", toURI: "sip:bob@example.com", timeToLive: 40, sentAt: loop.wallSeconds))
-        delivery.push(push, type: type, deadline: loop.now + 15_000, completion: completion)
-    }
-
-    private func note(_ job: PushJob, _ verdict: Verdict) {
-        running -= 1
-        latencies.append(Int32(clamping: loop.microseconds - job.startedAt))
-        count(verdict)
-        refillSoon()
+                fromDisplay: "Alice Example", toURI: "sip:bob@example.com", timeToLive: 40, sentAt: loop.wallSeconds),
+            type: type, deadline: loop.now + 15_000)
+        delivery.push(push, owner: self)
     }
 
     private var type: APNsPushType? { provider == .apns ? .voip : nil }
@@ -184,4 +174,13 @@ public struct LoadReport: Equatable, Sendable {
     public var p99Milliseconds = 0.0
     /// The first reason for which a push was not accepted.
     public var firstReason = ""
+}
+
+extension LoadRun: PushOwner {
+    func ended(_ job: PushJob, _ verdict: Verdict, status: Int) {
+        running -= 1
+        latencies.append(Int32(clamping: loop.microseconds - job.startedAt))
+        count(verdict)
+        refillSoon()
+    }
 }

@@ -16,7 +16,7 @@ final class CallPushes {
     /// How many pushes requests may cause.
     var limits: PushLimits
     /// Pushes that wait for `limits` or `dedupe`, and the turns that have a timer or are being taken.
-    private var putOff: PutOffPushes<PutOffPush>
+    private var putOff: PutOffPushes<CallPush>
     private var scheduledTurns: Set<LimitKey> = []
     /// Hears what becomes of the push to a device of a request.
     var onProgress: (PushProgress, _ device: Int, HeldRequest) -> Void = { _, _, _ in }
@@ -52,60 +52,61 @@ final class CallPushes {
         let now = SystemClock.monotonicMilliseconds()
         request.pushedAt.note(device, now)
         request.pushes.renew(binding.token, for: request, now: now)
-        if let entry = request.pushes.known(binding.token), entry.isUnderWay || entry.isAccepted != nil {
-            let isOwn = entry.followers.contains { $0.request === request && $0.device == device }
-            if !isOwn { return follow(entry, device, request) }
-            if entry.isPutOff { return }
+        let shared = request.pushes.push(to: binding.token)
+        let isOwn = shared.followers.contains { $0.request === request && $0.device == device }
+        switch shared.state {
+        case .unsent: break
+        case .waiting where isOwn: return
+        case .sent where isOwn, .ended where isOwn: shared.state = .unsent
+        case .waiting, .sent, .ended: return follow(shared, device, request)
         }
-        let entry = request.pushes.entry(of: binding.token)
-        (entry.isAccepted, entry.job) = (nil, nil)
-        if !entry.followers.contains(where: { $0.request === request }) { entry.followers.append((request, device)) }
-        let push = CallPush(
-            push: Push(binding, request.content), chosen: chosen, deadline: deadline,
-            askedAt: SystemClock.wallSeconds(), isPrompt: request.times.isBeginning)
-        if request.pushes.turn != .own { return leaveToOtherNode(push, request) }
-        if let refusal = context.refusal(of: request.content.event) { return deliver(push, request, refusal: refusal) }
-        deliverInTime(push, request)
+        if !shared.followers.contains(where: { $0.request === request }) { shared.followers.append((request, device)) }
+        let push = Push(
+            binding, request.content, type: chosen.type, deadline: deadline, isPrompt: request.times.isBeginning)
+        let call = CallPush(push, request, shared, limits.names(binding, request.content), self)
+        if request.pushes.turn != .own { return leaveToOtherNode(call) }
+        deliverIfAllowed(call)
+    }
+
+    private func deliverIfAllowed(_ call: CallPush) {
+        if let refusal = context.refusal(of: call.push.content.event) { return deliver(call, refusal: refusal) }
+        deliverInTime(call)
     }
 
     /// Another node pushes for this request: here the phone is only waited for, unless that node turns out not to push.
-    private func leaveToOtherNode(_ push: CallPush, _ request: HeldRequest) {
+    private func leaveToOtherNode(_ call: CallPush) {
+        let request = call.request
         guard request.pushes.turn == .claimedElsewhere, let shared = store.shared else {
-            return context.loop.atEndOfTurn { [weak self] in self?.leave(push, request) }
+            return context.loop.atEndOfTurn { [weak self] in self?.leave(call) }
         }
         context.loop.schedule(after: shared.claimPause) { [weak self, weak shared] in
             shared?.claimAnew(request.message.key.claim, of: request.aor) { [weak self] isClaimed in
                 request.pushes.turn = isClaimed ? .ofAnother : .own
-                if isClaimed { self?.leave(push, request) } else { self?.takeOver(push, request) }
+                if isClaimed { self?.leave(call) } else { self?.takeOver(call) }
             }
         }
     }
 
-    private func leave(_ push: CallPush, _ request: HeldRequest) {
+    private func leave(_ call: CallPush) {
         context.statistics.leftToOtherNodes += 1
-        ended(push.push.binding, request, true)
+        ended(call.shared, true)
     }
 
     /// The node that was to push has gone on without.
-    private func takeOver(_ push: CallPush, _ request: HeldRequest) {
-        ifWanted(push, request) { [weak self] isWanted in
+    private func takeOver(_ call: CallPush) {
+        ifWanted(call, call.request) { [weak self] isWanted in
             guard let self else { return }
-            guard isWanted else { return ended(push.push.binding, request, request.machine.end == nil) }
-            // A fork of the request has been faster.
-            let entry = request.pushes.known(push.push.binding.token)
-            guard entry?.isUnderWay != true, entry?.isAccepted == nil else { return }
-            if let refusal = context.refusal(of: request.content.event) {
-                return deliver(push, request, refusal: refusal)
-            }
-            deliverInTime(push, request)
+            guard isWanted else { return ended(call.shared, call.request.machine.end == nil) }
+            // A fork of the request may have been faster.
+            if case .unsent = call.shared.state { deliverIfAllowed(call) }
         }
     }
 
     /// A fork of the request has pushed this token.
-    private func follow(_ entry: RequestPushes.Entry, _ device: Int, _ request: HeldRequest) {
-        entry.followers.append((request, device))
-        guard let isAccepted = entry.isAccepted else { return }
-        if let result = entry.result {
+    private func follow(_ shared: RequestPush, _ device: Int, _ request: HeldRequest) {
+        shared.followers.append((request, device))
+        guard let isAccepted = shared.isAccepted else { return }
+        if let result = shared.result {
             context.traces.answered(request.trace, device: device, result, now: context.loop.now)
         }
         context.loop.atEndOfTurn { [weak self, weak request] in
@@ -118,51 +119,49 @@ final class CallPushes {
     func drop(_ device: Int, _ request: HeldRequest) {
         guard let chosen = request.devices.chosen[device] else { return }
         let token = request.bindings[chosen.index].token
-        guard let entry = request.pushes.known(token), let job = entry.job,
-            entry.followers.allSatisfy({ $0.request === request || $0.request.machine.end != nil })
+        guard let shared = request.pushes.known(token), let job = shared.job,
+            shared.followers.allSatisfy({ $0.request === request || $0.request.machine.end != nil })
         else { return }
         delivery.cancel([job])
     }
 
     /// Sends a push, or puts it off until `ignore_same` and the limits allow another.
-    private func deliverInTime(_ push: CallPush, _ request: HeldRequest) {
+    private func deliverInTime(_ call: CallPush) {
         let now = SystemClock.monotonicMilliseconds()
-        let pending = PutOffPush(
-            push: push, request: request, names: limits.names(push.push.binding, push.push.content))
-        let place = putOff.place(PushPriority(of: push.push.content.event), of: pending.names)
-        guard let (turn, wait) = turn(before: pending, at: place, now) else { return deliverNow(pending, now) }
-        pending.entry.isPutOff = true
-        note(pending, waitsFor: turn, wait, now)
+        let place = putOff.place(PushPriority(of: call.push.content.event), of: call.names)
+        guard let (turn, wait) = turn(before: call, at: place, now) else { return deliverNow(call, now) }
+        call.shared.state = .waiting
+        note(call, waitsFor: turn, wait, now)
         if putOff.isFull(turn) { endUseless(for: turn, now) }
-        switch putOff.add(pending, at: place, for: turn) {
+        switch putOff.add(call, at: place, for: turn) {
         case .waits: break
         case .displaced(let other): refuse(other)
-        case .refused: refuse(pending)
+        case .refused: refuse(call)
         }
         take(turn, at: now &+ wait)
     }
 
-    private func deliverNow(_ pending: PutOffPush, _ now: Int64) {
-        let push = pending.push.push
-        pending.entry.isPutOff = false
-        limits.note(pending.names, now: now)
-        if context.settings.integer(.ignoreSame) > 0 { _ = dedupe.note(push.binding, push.content, now: now) }
+    private func deliverNow(_ call: CallPush, _ now: Int64) {
+        limits.note(call.names, now: now)
+        if context.settings.integer(.ignoreSame) > 0 {
+            _ = dedupe.note(call.push.binding, call.push.content, now: now)
+        }
         context.statistics.pushed += 1
-        deliver(pending.push, pending.request)
+        deliver(call)
     }
 
     /// The turn that a push has to wait for, and milliseconds until it may be; nil when the push may go now.
     ///
     /// It stands behind what waits for any of its turns and has it sooner.
     private func turn(
-        before pending: PutOffPush, at place: PutOffPushes<PutOffPush>.Place, _ now: Int64
+        before call: CallPush, at place: PutOffPushes<CallPush>.Place, _ now: Int64
     ) -> (turn: LimitKey, wait: Int64)? {
-        let push = pending.push.push
-        let longest = limits.longestPause(pending.names, now: now)
+        let push = call.push
+        let longest = limits.longestPause(call.names, now: now)
         let window = dedupe.turn(of: push.binding, push.content.event)
         let pause = dedupe.pause(push.binding, push.content, now: now)
         if putOff.count > 0 {
-            let turns = limits.turns(of: pending.names, now: now) + (window.map { [$0] } ?? [])
+            let turns = limits.turns(of: call.names, now: now) + (window.map { [$0] } ?? [])
             if let taken = turns.first(where: { putOff.isTaken($0, before: place) }) {
                 return (taken, max(longest?.wait ?? 0, pause))
             }
@@ -170,9 +169,9 @@ final class CallPushes {
         return longest ?? window.flatMap { pause > 0 ? ($0, pause) : nil }
     }
 
-    private func note(_ pending: PutOffPush, waitsFor turn: LimitKey, _ wait: Int64, _ now: Int64) {
+    private func note(_ call: CallPush, waitsFor turn: LimitKey, _ wait: Int64, _ now: Int64) {
         if case .window = turn { context.statistics.suppressed += 1 } else { context.statistics.limited += 1 }
-        for follower in pending.entry.followers {
+        for follower in call.shared.followers {
             context.traces.note(follower.request.trace, .putOff(device: follower.device, wait, turn.setting), now: now)
         }
     }
@@ -194,24 +193,24 @@ final class CallPushes {
         guard !putBack(first, from: turn, now) else { return takeNext(turn) }
         scheduledTurns.insert(turn)
         // The push before is waking the phone for this request too; but it may fail, or be dropped with its call.
-        let pending = first.element
-        ifWanted(pending.push, pending.followed) { [weak self] isWanted in
+        let call = first.element
+        ifWanted(call, call.followed) { [weak self] isWanted in
             guard let self else { return }
             scheduledTurns.remove(turn)
             let now = SystemClock.monotonicMilliseconds()
             if !isWanted {
                 // It has come with the push before; of a call that is over it has heard nothing.
-                end(pending, isAccepted: pending.followed.machine.end == nil)
+                ended(call.shared, call.followed.machine.end == nil)
             } else if !putBack(first, from: turn, now) {
                 putOff.noteTurn(first.place, for: turn)
-                deliverNow(pending, now)
+                deliverNow(call, now)
             }
             takeNext(turn)
         }
     }
 
     /// Lets a push wait on at its place, where another has had its turn or it has to wait for another one too.
-    private func putBack(_ first: PutOffPushes<PutOffPush>.Entry, from turn: LimitKey, _ now: Int64) -> Bool {
+    private func putBack(_ first: PutOffPushes<CallPush>.Entry, from turn: LimitKey, _ now: Int64) -> Bool {
         guard let (next, wait) = self.turn(before: first.element, at: first.place, now) else { return false }
         putOff.putBack(first, for: next)
         if next != turn { note(first.element, waitsFor: next, wait, now) }
@@ -233,27 +232,20 @@ final class CallPushes {
         guard !dead.isEmpty else { return }
         // ORDER: another request's verbs may be in the middle of being carried out.
         context.loop.atEndOfTurn { [weak self] in
-            for pending in dead { self?.end(pending, isAccepted: false) }
+            for call in dead { self?.ended(call.shared, false) }
         }
     }
 
-    private func end(_ pending: PutOffPush, isAccepted: Bool) {
-        pending.entry.isPutOff = false
-        ended(pending.entry, isAccepted)
-    }
-
     /// Too many wait for its turn.
-    private func refuse(_ pending: PutOffPush) {
-        pending.entry.isPutOff = false
-        deliver(
-            pending.push, pending.request, refusal: Verdict(.overloaded, reason: "TooManyWaiting"))
+    private func refuse(_ call: CallPush) {
+        deliver(call, refusal: Verdict(.overloaded, reason: "TooManyWaiting"))
     }
 
     /// Whether a push that was put off still has to go: not when the call is over or the phone has come.
-    private func ifWanted(_ push: CallPush, _ request: HeldRequest, _ then: @escaping (Bool) -> Void) {
-        if push.push.content.event.isMessage { return then(request.machine.end != .answered) }
+    private func ifWanted(_ call: CallPush, _ request: HeldRequest, _ then: @escaping (Bool) -> Void) {
+        if call.push.content.event.isMessage { return then(request.machine.end != .answered) }
         guard request.machine.end == nil else { return then(false) }
-        let binding = push.push.binding
+        let binding = call.push.binding
         store.ask(about: request.aor) { (store) throws(StoreError) in
             try store.bindings(of: binding.aor, now: SystemClock.wallSeconds())
         } then: { result in
@@ -261,68 +253,51 @@ final class CallPushes {
             guard let all = try? result.get(),
                 let last = all.first(where: { $0.token == binding.token && $0.provider == binding.provider })
             else { return then(true) }
-            then(last.registeredAt <= push.askedAt && !request.rung.contains(last.contact))
+            then(last.registeredAt <= call.askedAt && !request.rung.contains(last.contact))
         }
     }
 
-    private func deliver(_ push: CallPush, _ request: HeldRequest, refusal: Verdict? = nil) {
-        let entry = request.pushes.entry(of: push.push.binding.token)
-        let job = delivery.push(
-            push.push, type: push.chosen.type, isTimed: push.isPrompt, deadline: push.deadline, refusal: refusal
-        ) { [self] job, verdict, status in
-            let result = outcomes.record(job, verdict, status)
-            let isAccepted = result.outcome == .accepted
-            // Its host still holds the request, and the next engine pushes what had no answer (`resume`).
-            if verdict == .engineEnds {
-                entry.job = nil
-                return
-            }
-            let now = SystemClock.monotonicMilliseconds()
-            if push.isPrompt, let time = request.times.pushed(at: job.writtenAt) {
-                context.times.countPush(afterMicroseconds: time)
-            }
-            for follower in entry.followers {
-                context.traces.answered(follower.request.trace, device: follower.device, result, now: now)
-                if !isAccepted { follower.request.pushedAt.remove(follower.device) }
-            }
-            entry.result = result
-            if isAccepted {
-                countAccepted(entry, job.push, now)
-            } else {
-                if refusal == nil { dedupe.release(job.binding) }
-                request.lastReason = "\(result.outcome.name) \(result.reason)"
-            }
-            ended(entry, isAccepted)
-        }
-        // A job that has ended lets go of these, and its entry of the job.
-        job.onRetry = { [self] in
-            for follower in entry.followers { onProgress(.retried, follower.device, follower.request) }
-        }
-        job.onUnreachable = { [self] in
-            for follower in entry.followers { onProgress(.unreachable, follower.device, follower.request) }
-        }
-        entry.job = job
+    private func deliver(_ call: CallPush, refusal: Verdict? = nil) {
+        call.isRefused = refusal != nil
+        let job = delivery.push(call.push, owner: call, refusal: refusal)
+        if !job.isFinished { call.shared.state = .sent(job) }
     }
 
-    /// Once for each request: of a push that is repeated the phone need only wake once.
-    private func countAccepted(_ entry: RequestPushes.Entry, _ push: Push, _ now: Int64) {
-        guard !entry.isCounted else { return }
-        entry.isCounted = true
-        outcomes.accepted(push.binding, now: now)
-    }
-
-    private func ended(_ binding: Binding, _ request: HeldRequest, _ isAccepted: Bool) {
-        if let entry = request.pushes.known(binding.token) { ended(entry, isAccepted) }
-    }
-
-    private func ended(_ entry: RequestPushes.Entry, _ isAccepted: Bool) {
-        entry.isAccepted = isAccepted
-        entry.endedAt = SystemClock.monotonicMilliseconds()
-        entry.job = nil
-        for follower in entry.followers {
-            onProgress(.ended(isAccepted: isAccepted), follower.device, follower.request)
+    /// The push of a call has its verdict.
+    fileprivate func ended(_ call: CallPush, _ job: PushJob, _ verdict: Verdict, _ status: Int) {
+        let (shared, request) = (call.shared, call.request)
+        let result = outcomes.record(job, verdict, status)
+        let isAccepted = result.outcome == .accepted
+        // Its host still holds the request, and the next engine pushes what had no answer (`resume`).
+        if verdict == .engineEnds { return shared.state = .unsent }
+        let now = SystemClock.monotonicMilliseconds()
+        if job.push.isPrompt, let time = request.times.pushed(at: job.writtenAt) {
+            context.times.countPush(afterMicroseconds: time)
         }
-        entry.dropForgotten()
+        for follower in shared.followers {
+            context.traces.answered(follower.request.trace, device: follower.device, result, now: now)
+            if !isAccepted { follower.request.pushedAt.remove(follower.device) }
+        }
+        shared.result = result
+        if isAccepted {
+            // Once for each request: of a push that is repeated the phone need only wake once.
+            if !shared.isCounted { outcomes.accepted(job.binding, now: now) }
+            shared.isCounted = true
+        } else {
+            if !call.isRefused { dedupe.release(job.binding) }
+            request.lastReason = "\(result.outcome.name) \(result.reason)"
+        }
+        ended(shared, isAccepted)
+    }
+
+    private func ended(_ shared: RequestPush, _ isAccepted: Bool) {
+        shared.state = .ended(isAccepted: isAccepted, at: SystemClock.monotonicMilliseconds())
+        progressed(shared, .ended(isAccepted: isAccepted))
+        shared.dropForgotten()
+    }
+
+    fileprivate func progressed(_ shared: RequestPush, _ progress: PushProgress) {
+        for follower in shared.followers { onProgress(progress, follower.device, follower.request) }
     }
 
     /// Tells a device how the request ended, unless another fork of it goes on.
@@ -340,11 +315,8 @@ final class CallPushes {
             let refusal = context.refusal(of: event)
             if refusal == nil { context.statistics.pushed += 1 }
             delivery.push(
-                Push(group[chosen.index], content), type: chosen.type, deadline: deadline, refusal: refusal
-            ) { [self] job, verdict, status in
-                let result = outcomes.record(job, verdict, status)
-                context.traces.answered(request.trace, device: device, result, now: SystemClock.monotonicMilliseconds())
-            }
+                Push(group[chosen.index], content, type: chosen.type, deadline: deadline),
+                owner: EndPush(request, device, outcomes, context.traces), refusal: refusal)
         }
     }
 }
@@ -356,38 +328,73 @@ enum PushProgress {
     case unreachable
 }
 
-/// A push that a request asks for.
-struct CallPush {
+/// A push that a request asks for: it waits until `ignore_same` and the limits allow it, and hears what becomes of it.
+private final class CallPush: PushOwner {
     let push: Push
-    let chosen: Plan.Chosen
-    /// Monotonic milliseconds at which the request is no longer held.
-    let deadline: Int64
-    /// Unix seconds of the request.
-    let askedAt: Int64
-    /// The request asked for it at once, and not for want of an answer.
-    let isPrompt: Bool
-}
-
-/// A push that waits until `ignore_same` and the limits allow it.
-struct PutOffPush {
-    let push: CallPush
     /// Who asked for it; forks may follow.
     let request: HeldRequest
+    /// What it is to the request and its forks.
+    let shared: RequestPush
     /// What limits know it by.
     let names: PushLimits.Names
+    /// Unix seconds at which it was asked for.
+    let askedAt = SystemClock.wallSeconds()
+    /// It was refused here and not sent.
+    var isRefused = false
+    private weak var pushes: CallPushes?
+    private var isRetried = false
+    private var isUnreachable = false
 
-    var entry: RequestPushes.Entry { request.pushes.entry(of: push.push.binding.token) }
+    init(
+        _ push: consuming Push, _ request: HeldRequest, _ shared: RequestPush, _ names: PushLimits.Names,
+        _ pushes: CallPushes
+    ) {
+        self.push = push
+        (self.request, self.shared, self.names, self.pushes) = (request, shared, names, pushes)
+    }
 
     /// A fork that is held still, where there is one.
-    var followed: HeldRequest { entry.followers.first { $0.request.machine.end == nil }?.request ?? request }
+    var followed: HeldRequest { shared.followers.first { $0.request.machine.end == nil }?.request ?? request }
 
     /// It is of no use: its time is over, or each of its requests is. A message is shown even when nobody holds it any
     /// more, unless it was delivered.
     func isDead(now: Int64) -> Bool {
         guard now < push.deadline else { return true }
-        let isMessage = push.push.content.event.isMessage
-        return entry.followers.allSatisfy {
+        let isMessage = push.content.event.isMessage
+        return shared.followers.allSatisfy {
             isMessage ? $0.request.machine.end == .answered : $0.request.machine.end != nil
         }
+    }
+
+    func ended(_ job: PushJob, _ verdict: Verdict, status: Int) { pushes?.ended(self, job, verdict, status) }
+
+    // Once each: what waits at a provider hears it with every connection that cannot be had.
+    func retried(_ job: PushJob) {
+        guard !isRetried, shared.job != nil else { return }
+        isRetried = true
+        pushes?.progressed(shared, .retried)
+    }
+
+    func unreachable(_ job: PushJob) {
+        guard !isUnreachable, shared.job != nil else { return }
+        isUnreachable = true
+        pushes?.progressed(shared, .unreachable)
+    }
+}
+
+/// A push that tells a device how its request ended: the trace alone hears what becomes of it.
+private final class EndPush: PushOwner {
+    private let request: HeldRequest
+    private let device: Int
+    private let outcomes: PushOutcomes
+    private let traces: TraceRing
+
+    init(_ request: HeldRequest, _ device: Int, _ outcomes: PushOutcomes, _ traces: TraceRing) {
+        (self.request, self.device, self.outcomes, self.traces) = (request, device, outcomes, traces)
+    }
+
+    func ended(_ job: PushJob, _ verdict: Verdict, status: Int) {
+        let result = outcomes.record(job, verdict, status)
+        traces.answered(request.trace, device: device, result, now: SystemClock.monotonicMilliseconds())
     }
 }

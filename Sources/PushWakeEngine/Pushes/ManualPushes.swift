@@ -32,19 +32,14 @@ final class ManualPushes {
         let waits = question.number(.waits) != 0
         let seconds = question.number(.seconds)
         let deadline = SystemClock.monotonicMilliseconds() + (seconds > 0 ? min(seconds, 3600) : 60) * 1000
-        let pending = PendingSend(question, pending: targets.count)
+        let pending = PendingSend(question, outcomes, waitsFor: waits ? targets.count : 0)
         let content = self.content(of: question.message, event)
         let refusal = context.refusal(of: event)
         for target in targets {
             if refusal == nil { context.statistics.pushed += 1 }
-            delivery.push(
-                Push(target.binding, content), type: target.type, isWanted: target.isWanted, deadline: deadline,
-                refusal: refusal
-            ) { [self] job, verdict, status in
-                pending.results.append(outcomes.record(job, verdict, status))
-                pending.pending -= 1
-                if waits && pending.pending == 0 { answer(pending) }
-            }
+            let push = Push(
+                target.binding, content, type: target.type, isTypeGiven: target.isWanted, deadline: deadline)
+            delivery.push(push, owner: pending, refusal: refusal)
         }
         if !waits { question.reply { $0.put(.pushed, targets.count) } }
     }
@@ -64,10 +59,8 @@ final class ManualPushes {
         let refusal = context.refusal(of: content.event)
         for target in targets {
             if refusal == nil { context.statistics.pushed += 1 }
-            delivery.push(Push(target.binding, content), type: target.type, deadline: deadline, refusal: refusal) {
-                [self] job, verdict, status in
-                _ = outcomes.record(job, verdict, status)
-            }
+            delivery.push(
+                Push(target.binding, content, type: target.type, deadline: deadline), owner: outcomes, refusal: refusal)
         }
         return targets.count
     }
@@ -211,22 +204,6 @@ final class ManualPushes {
             timeToLive: context.settings.timeToLive(of: event), sentAt: SystemClock.wallSeconds())
     }
 
-    private func answer(_ pending: PendingSend) {
-        pending.question.reply { writer in
-            writer.put(.pushed, pending.results.count)
-            for result in pending.results {
-                writer.put(.row, 1)
-                writer.column("provider", result.provider.name)
-                writer.column("app", result.app)
-                writer.column("token", result.token)
-                writer.column("outcome", result.outcome.name)
-                writer.column("status", Int64(result.httpStatus))
-                writer.column("reason", result.reason)
-                writer.column("ms", result.microseconds / 1000)
-            }
-        }
-    }
-
     /// Mizutech's letters, the names of `pn-provider`, and what older phones say.
     private static func provider(named name: String) -> (Provider, Environment)? {
         switch name {
@@ -239,14 +216,33 @@ final class ManualPushes {
     }
 }
 
-/// A `send` whose sender waits for the outcomes.
-final class PendingSend {
-    let question: Question
-    var pending: Int
-    var results: [PushResult] = []
+/// A `send` whose sender may wait for the outcomes.
+private final class PendingSend: PushOwner {
+    private let question: Question
+    private let outcomes: PushOutcomes
+    private let count: Int
+    private var results: [PushResult] = []
 
-    init(_ question: Question, pending: Int) {
-        self.question = question
-        self.pending = pending
+    /// With a count of 0 nobody waits.
+    init(_ question: Question, _ outcomes: PushOutcomes, waitsFor count: Int) {
+        (self.question, self.outcomes, self.count) = (question, outcomes, count)
+    }
+
+    func ended(_ job: PushJob, _ verdict: Verdict, status: Int) {
+        results.append(outcomes.record(job, verdict, status))
+        guard results.count == count else { return }
+        question.reply { writer in
+            writer.put(.pushed, count)
+            for result in results {
+                writer.put(.row, 1)
+                writer.column("provider", result.provider.name)
+                writer.column("app", result.app)
+                writer.column("token", result.token)
+                writer.column("outcome", result.outcome.name)
+                writer.column("status", Int64(result.httpStatus))
+                writer.column("reason", result.reason)
+                writer.column("ms", result.microseconds / 1000)
+            }
+        }
     }
 }

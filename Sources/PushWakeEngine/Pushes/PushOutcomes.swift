@@ -33,7 +33,7 @@ final class PushOutcomes {
     func record(_ job: PushJob, _ verdict: Verdict, _ status: Int) -> PushResult {
         var isRemoved = false
         var detail = verdict.detail
-        switch removalGuard.decide(verdict, job.binding, job.type, now: SystemClock.wallSeconds()) {
+        switch removalGuard.decide(verdict, job.binding, job.push.type, now: SystemClock.wallSeconds()) {
         case .nothing: break
         case .remove:
             // A shared store answers after the result was told: what is said of it then is what was asked for.
@@ -157,6 +157,11 @@ final class PushOutcomes {
             then(result)
         }
     }
+}
+
+extension PushOutcomes: PushOwner {
+    /// Of a push whose end nobody waits for.
+    func ended(_ job: PushJob, _ verdict: Verdict, status: Int) { _ = record(job, verdict, status) }
 }
 
 /// Which tokens have worked: a push to them was accepted once. It is stored, for it counts after a restart too.

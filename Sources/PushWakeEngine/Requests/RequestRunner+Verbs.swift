@@ -144,8 +144,8 @@ extension RequestRunner {
         else { return }
         let binding = request.bindings[chosen.index]
         outcomes.callFailures.succeed(binding, now: SystemClock.wallSeconds())
-        guard let entry = request.pushes.known(binding.token), !entry.hasWoken else { return }
-        entry.wokenAt = now
+        guard let push = request.pushes.known(binding.token), push.wokenAt == nil else { return }
+        push.wokenAt = now
         outcomes.woke(binding, isCall: request.content.event == .call, milliseconds: now - pushedAt, now: now)
     }
 

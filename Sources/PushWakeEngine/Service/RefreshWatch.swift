@@ -121,9 +121,6 @@ final class RefreshWatch {
             timeToLive: UInt32(clamping: left), sentAt: now)
         context.statistics.pushed += 1
         delivery.push(
-            Push(binding, content), type: chosen.type, deadline: context.loop.now + left * 1000
-        ) { [outcomes] job, verdict, status in
-            _ = outcomes.record(job, verdict, status)
-        }
+            Push(binding, content, type: chosen.type, deadline: context.loop.now + left * 1000), owner: outcomes)
     }
 }

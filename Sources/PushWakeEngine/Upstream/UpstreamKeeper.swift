@@ -335,12 +335,9 @@ final class UpstreamKeeper {
                 event: .refresh, callID: "\(delivery.randomWord())@pushwake", toURI: account.target.localURI,
                 timeToLive: UInt32(Self.pushLife), sentAt: wall)
             context.statistics.pushed += 1
+            let deadline = context.loop.now + Self.pushLife * 1000
             delivery.push(
-                Push(bindings[chosen.index], content), type: chosen.type,
-                deadline: context.loop.now + Self.pushLife * 1000
-            ) { [outcomes] job, verdict, status in
-                _ = outcomes.record(job, verdict, status)
-            }
+                Push(bindings[chosen.index], content, type: chosen.type, deadline: deadline), owner: outcomes)
         }
     }
 

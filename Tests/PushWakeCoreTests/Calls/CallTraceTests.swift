@@ -28,7 +28,7 @@ private func sleeper(_ token: String, _ contacts: [CallContact] = []) -> CallDev
     CallDevice(tokens: [token], contacts: contacts, canBePushed: true)
 }
 
-private let accepted = PushAnswer(event: .call, outcome: .accepted, httpStatus: 200, milliseconds: 43)
+private let accepted = PushResult(event: .call, outcome: .accepted, httpStatus: 200, microseconds: 43_000)
 private let home = CallContact(key: "sip:bob@192.0.2.7:5061;transport=tls;pn-prid=SECRETTOKEN", reach: .open)
 
 extension CallTrace {
@@ -77,9 +77,9 @@ extension CallTrace {
 
     @Test func `names the provider's reason where no push reached the phone`() {
         var scene = Scene([sleeper("t")])
-        let gone = PushAnswer(
-            event: .call, outcome: .tokenGone, reason: "Unregistered", httpStatus: 410, milliseconds: 51,
-            isBindingRemoved: true)
+        let gone = PushResult(
+            event: .call, outcome: .tokenGone, httpStatus: 410, isBindingRemoved: true, microseconds: 51_000,
+            reason: "Unregistered")
         scene.trace.append(gone, device: 0, now: 151)
         scene.note(151, scene.machine.pushEnded(device: 0, isAccepted: false, now: 151))
         let lines = scene.lines.suffix(3)
@@ -191,7 +191,7 @@ extension CallTrace {
         var trace = CallTrace(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
         trace.append(.rung(device: 0, leg: 1, contact: "sip:a@b"), now: 0)
         trace.append(.pushed(device: 0, .cancel), now: 5)
-        trace.append(PushAnswer(event: .cancel, outcome: .accepted, milliseconds: 5), device: 0, now: 10)
+        trace.append(PushResult(event: .cancel, outcome: .accepted, microseconds: 5000), device: 0, now: 10)
         #expect(trace.summary == "phone 1 was rung and did not answer")
     }
 
@@ -247,7 +247,7 @@ extension CallTrace {
         for index in 0..<300 {
             trace.append(.rung(device: index * 7, leg: index * 1000, contact: "sip:\(index)\(long)"), now: .min)
             trace.append(
-                PushAnswer(event: .call, outcome: .rejected, reason: long, httpStatus: -1, milliseconds: .min),
+                PushResult(event: .call, outcome: .rejected, httpStatus: -1, microseconds: .min, reason: long),
                 device: -5, now: 0)
             trace.name(index, CallTrace.Name(provider: .fcm, app: long, token: "…", instance: long))
         }
@@ -265,7 +265,7 @@ extension CallTrace {
         trace.append(.silent(device: 0, 1500), now: 2500)
         trace.append(.pushed(device: 0, .call), now: 2500)
         trace.append(
-            PushAnswer(event: .call, outcome: .rejected, reason: "Bad", httpStatus: 400, milliseconds: 7), device: 0,
+            PushResult(event: .call, outcome: .rejected, httpStatus: 400, microseconds: 7000, reason: "Bad"), device: 0,
             now: 2507)
         func plain(_ row: CallTrace.Row) -> [String] {
             row.filter { $0.name != "text" }.map { field in

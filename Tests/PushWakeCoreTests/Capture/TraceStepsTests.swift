@@ -55,7 +55,7 @@ extension CallTrace {
 
     @Test func `name the request and the fields of the step as JSON`() throws {
         var trace = trace()
-        let answer = PushAnswer(event: .call, outcome: .accepted, httpStatus: 200, milliseconds: 43)
+        let answer = PushResult(event: .call, outcome: .accepted, httpStatus: 200, microseconds: 43_000)
         trace.append(answer, device: 0, now: 143)
         let last = try #require(trace.takeNewSteps().last)
         let text = String(decoding: last.json(of: trace), as: UTF8.self)

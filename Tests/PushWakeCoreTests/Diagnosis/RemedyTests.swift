@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushWakeCore
 
-private let accepted = PushAnswer(event: .call, outcome: .accepted, milliseconds: 5)
+private let accepted = PushResult(event: .call, outcome: .accepted, microseconds: 5000)
 private let ring = CallNote.rung(device: 0, leg: 1, contact: "sip:a@b")
 private let pushed = CallNote.pushed(device: 0, .call)
 
@@ -77,7 +77,7 @@ private let pushed = CallNote.pushed(device: 0, .call)
     }
 
     private func result(
-        _ notes: [CallNote], _ end: CallEnd, push: PushAnswer? = nil, at time: Int64 = 9
+        _ notes: [CallNote], _ end: CallEnd, push: PushResult? = nil, at time: Int64 = 9
     ) -> CallTrace.Result {
         var trace = CallTrace(method: "INVITE", aor: "bob", callID: "a", cseq: 1, from: "", now: 0)
         trace.name(0, CallTrace.Name(provider: .apns, app: "com.a"))
@@ -134,8 +134,8 @@ private let pushed = CallNote.pushed(device: 0, .call)
     }
 
     @Test func `of a push that failed is that of its reason`() {
-        let refused = PushAnswer(
-            event: .call, outcome: .tokenGone, reason: "BadDeviceToken", httpStatus: 400, milliseconds: 5)
+        let refused = PushResult(
+            event: .call, outcome: .tokenGone, httpStatus: 400, microseconds: 5000, reason: "BadDeviceToken")
         guard case .failed(let text) = result([pushed], .failed(480), push: refused) else {
             Issue.record("it counts as fine")
             return

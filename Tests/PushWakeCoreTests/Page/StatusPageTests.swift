@@ -12,9 +12,7 @@ import Testing
         trace.name(0, .init(provider: .apns, app: "com.a", token: "abc…def"))
         trace.append([.note(.asleep(device: 0)), .note(.pushed(device: 0, .call)), .hold(until: 5000)], now: 1000)
         trace.append(
-            PushAnswer(
-                event: .call, outcome: .accepted, reason: "", httpStatus: 200, milliseconds: 43, isBindingRemoved: false
-            ),
+            PushResult(event: .call, outcome: .accepted, httpStatus: 200, microseconds: 43_000),
             device: 0, now: 1043)
         trace.append(.registered(device: 0), now: 2000)
         trace.append(.rung(device: 0, leg: 1, contact: "sip:bob@192.0.2.1"), now: 2001)
@@ -31,9 +29,7 @@ import Testing
         trace.append([.note(.asleep(device: 0)), .note(.pushed(device: 0, .call))], now: 1000)
         let outcome: Outcome = reason.isEmpty ? .accepted : .rejected
         trace.append(
-            PushAnswer(
-                event: .call, outcome: outcome, reason: reason, httpStatus: 200, milliseconds: 43,
-                isBindingRemoved: false),
+            PushResult(event: .call, outcome: outcome, httpStatus: 200, microseconds: 43_000, reason: reason),
             device: 0, now: 1043)
         trace.append(.ended(.timedOut), now: 6000)
         return trace

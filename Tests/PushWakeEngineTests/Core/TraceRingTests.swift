@@ -138,9 +138,7 @@ private func binding(_ token: String, _ provider: Provider = .fcm) -> Binding {
         traces.name(id, device: 0, phone)
         let contact = "sip:user\(index)@198.51.100.77:49152;transport=tls;pn-provider=fcm;pn-prid=\(phone.token)"
         traces.note(id, [.note(.asleep(device: 0)), .note(.pushed(device: 0, .call)), .hold(until: 40_000)], now: 0)
-        let result = PushResult(
-            id: 1, event: .call, outcome: .accepted, httpStatus: 200, isBindingRemoved: false, microseconds: 43_000,
-            aor: "", callID: "", provider: .fcm, app: "", token: "", reason: "")
+        let result = PushResult(event: .call, outcome: .accepted, httpStatus: 200, microseconds: 43_000)
         traces.answered(id, device: 0, result, now: 43)
         traces.note(
             id,

@@ -129,8 +129,9 @@ import Testing
         func push(_ number: Int) {
             fixture.loop.updateTime()
             delivery.push(
-                Push(phone("com.example.phone", .voip, "aa\(100 + number)"), content), type: .voip,
-                deadline: fixture.loop.now + 20_000
+                Push(
+                    phone("com.example.phone", .voip, "aa\(100 + number)"), content, type: .voip,
+                    deadline: fixture.loop.now + 20_000)
             ) { _, verdict, _ in ends.append(verdict) }
         }
         // Pushes all the time while the file changes.
@@ -165,7 +166,8 @@ import Testing
         let content = PushContent(event: .call, callID: "c1", fromURI: "sip:bob@example.com")
         fixture.loop.updateTime()
         delivery.push(
-            Push(phone("com.example.phone", .voip, "aa100"), content), type: .voip, deadline: fixture.loop.now + 20_000
+            Push(
+                phone("com.example.phone", .voip, "aa100"), content, type: .voip, deadline: fixture.loop.now + 20_000)
         ) { job, verdict, _ in (last, end) = (job, verdict) }
         fixture.turn(seconds: 5) { (try? fixture.requests().count) == 1 || delivery.queues.inFlight == 1 }
         try fixture.write(path, try renewed(fixture))

@@ -269,10 +269,9 @@ import Testing
         channel.pool.close()
         bench.loop.updateTime()
         var ends: [Verdict] = []
-        let job = PushJob(
-            id: 7, pushID: first.pushID, push: first.push, type: first.type, deadline: bench.loop.now + 60_000,
-            startedAt: 0
-        ) { _, verdict, _ in ends.append(verdict) }
+        let push = Push(
+            first.binding, first.content, type: first.push.type, deadline: bench.loop.now + 60_000)
+        let job = PushJob(push) { _, verdict, _ in ends.append(verdict) }
         job.channel = channel
         channel.submit(job)
         #expect(ends == [])
@@ -373,7 +372,8 @@ import Testing
         let binding = Binding(
             aor: "bob", provider: .apns, app: "com.example.phone", token: "chat", dialect: .rfc8599)
         bench.delivery.push(
-            Push(binding, PushContent(event: .chat, callID: "c")), type: .alert, deadline: bench.loop.now + 5000,
+            Push(
+                binding, PushContent(event: .chat, callID: "c"), type: .alert, deadline: bench.loop.now + 5000),
             refusal: core.context.refusal(of: .chat)
         ) { job, verdict, status in end = core.outcomes.record(job, verdict, status) }
         #expect(end == nil)

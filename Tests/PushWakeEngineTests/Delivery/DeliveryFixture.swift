@@ -128,7 +128,7 @@ final class DeliveryFixture {
     ) -> End? {
         var end: End?
         loop.updateTime()
-        delivery.push(Push(binding, content), type: type, deadline: loop.now + 5000) { job, verdict, status in
+        delivery.push(Push(binding, content, type: type, deadline: loop.now + 5000)) { job, verdict, status in
             end = End(verdict: verdict, status: status, attempts: job.attempts)
         }
         turn(seconds: 7) { end != nil }
@@ -169,7 +169,7 @@ final class DeliveryFixture {
         for (index, push) in pushes.enumerated() {
             let type: PushWakeCore.APNsPushType? = push.0.provider == .apns ? .voip : nil
             let deadline = loop.now + seconds * 1000
-            delivery.push(Push(push.0, push.1), type: type, deadline: deadline) { job, verdict, status in
+            delivery.push(Push(push.0, push.1, type: type, deadline: deadline)) { job, verdict, status in
                 #expect(ends[index] == nil)
                 ends[index] = End(verdict: verdict, status: status, attempts: job.attempts)
             }

@@ -57,7 +57,7 @@ final class QueueBench {
             token: name, dialect: .rfc8599)
         let content = PushContent(event: event, callID: "\(name)@host", timeToLive: 30)
         let type = provider == .apns ? APNsRequest.pushType(of: event, for: nil) : nil
-        jobs[name] = delivery.push(Push(binding, content), type: type, deadline: start + seconds * 1000) {
+        jobs[name] = delivery.push(Push(binding, content, type: type, deadline: start + seconds * 1000)) {
             [self] job, verdict, _ in
             #expect(ends[name] == nil)
             #expect(jobs[name] != nil)

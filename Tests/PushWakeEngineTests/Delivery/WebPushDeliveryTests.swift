@@ -138,11 +138,9 @@ import Testing
         var isBack = 0
         for number in 0..<WebPushChannels.mostServices {
             let channel = try #require(channels.choice(for: binding(number)).channel)
-            let job = PushJob(
-                id: UInt64(number), pushID: PushID(high: 1, low: 1),
-                push: Push(binding(number), PushContent(event: .call, callID: "c")), type: nil,
-                deadline: fixture.loop.now + 30_000, startedAt: 0
-            ) { _, _, _ in ended += 1 }
+            let push = Push(
+                binding(number), PushContent(event: .call, callID: "c"), deadline: fixture.loop.now + 30_000)
+            let job = PushJob(push) { _, _, _ in ended += 1 }
             #expect(channel.queue.pause(job, until: fixture.loop.now + 50) { isBack += 1 })
         }
         #expect(channels.choice(for: binding(100)).channel != nil)
@@ -163,8 +161,7 @@ import Testing
         func push() {
             fixture.loop.updateTime()
             let job = PushJob(
-                id: 1, pushID: PushID(high: 1, low: 1), push: Push(away, PushContent(event: .call, callID: "c")),
-                type: nil, deadline: fixture.loop.now + 100, startedAt: 0
+                Push(away, PushContent(event: .call, callID: "c"), deadline: fixture.loop.now + 100)
             ) { _, _, _ in ended += 1 }
             job.channel = channel
             channel.submit(job)
@@ -194,7 +191,7 @@ import Testing
         fixture.loop.updateTime()
         func push(_ binding: Binding) {
             let content = PushContent(event: .call, callID: "c")
-            delivery.push(Push(binding, content), type: nil, deadline: fixture.loop.now + 30_000) { _, verdict, _ in
+            delivery.push(Push(binding, content, deadline: fixture.loop.now + 30_000)) { _, verdict, _ in
                 ends.append(verdict)
             }
         }
@@ -244,10 +241,9 @@ import Testing
         var end: Verdict?
         fixture.loop.updateTime()
         let job = PushJob(
-            id: 1, pushID: PushID(high: 1, low: 1),
-            push: Push(
-                Binding(provider: .webpush, token: target, dialect: .rfc8599), PushContent(event: .call, callID: "c")),
-            type: nil, deadline: fixture.loop.now + 1000, startedAt: 0
+            Push(
+                Binding(provider: .webpush, token: target, dialect: .rfc8599), PushContent(event: .call, callID: "c"),
+                deadline: fixture.loop.now + 1000)
         ) { _, verdict, _ in end = verdict }
         job.channel = channel
         channel.submit(job)

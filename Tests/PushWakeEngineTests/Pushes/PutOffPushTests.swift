@@ -55,9 +55,9 @@ private final class LimitBench {
 }
 
 extension HeldRequest {
-    fileprivate var entry: RequestPushes.Entry? { pushes.known("abc:def") }
+    fileprivate var push: RequestPush? { pushes.known("abc:def") }
     /// Its push has gone, or was refused.
-    fileprivate var hasBeenPushed: Bool { entry?.job != nil || entry?.isAccepted != nil }
+    fileprivate var hasBeenPushed: Bool { push?.job != nil || push?.isAccepted != nil }
 }
 
 @Suite struct `A push that is put off` {
@@ -68,7 +68,7 @@ extension HeldRequest {
         let alive = bench.push(.chat, "alive")
         bench.run { alive.hasBeenPushed }
         #expect(bench.pushed == 2)
-        #expect(dead.allSatisfy { $0.entry?.isAccepted == false })
+        #expect(dead.allSatisfy { $0.push?.isAccepted == false })
     }
 
     @Test func `lets calls go before messages`() throws {
@@ -130,10 +130,10 @@ extension HeldRequest {
         let surplus = bench.push(.chat, "surplus")
         let call = bench.push(.call, "call")
         bench.bench.loop.turn(waitingUpTo: 0)
-        #expect(surplus.entry?.isAccepted == false)
+        #expect(surplus.push?.isAccepted == false)
         #expect(surplus.lastReason == "overloaded TooManyWaiting")
         #expect(!call.hasBeenPushed)
-        #expect(texts.last?.entry?.isAccepted == false)
+        #expect(texts.last?.push?.isAccepted == false)
         #expect(texts.dropLast().allSatisfy { !$0.hasBeenPushed })
         #expect(bench.pushed == 1)
     }

@@ -34,11 +34,7 @@ private final class RemovalBench {
     @discardableResult func end(_ number: Int, _ verdict: Verdict, status: Int = 404) -> PushResult? {
         guard let binding = bindings(number).first else { return nil }
         let push = Push(binding, PushContent(event: .call, callID: "call\(number)"))
-        let job = PushJob(
-            id: 1, pushID: PushID(high: 1, low: 2), push: push, type: nil, deadline: .max, startedAt: 0
-        ) { _, _, _ in
-        }
-        return bench.core.outcomes.record(job, verdict, status)
+        return bench.core.outcomes.record(PushJob(push), verdict, status)
     }
 
     var count: Int { bench.store.count() }

@@ -42,9 +42,7 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
         func note(_ verbs: [CallVerb], _ at: Int64) { core.context.traces.note(id, verbs, now: start + at) }
         func accept(_ device: Int, _ event: PushEvent, after milliseconds: Int64, at: Int64) {
             let result = PushResult(
-                id: 1, event: event, outcome: .accepted, httpStatus: 200, isBindingRemoved: false,
-                microseconds: milliseconds * 1000, aor: "bob", callID: "", provider: phones[device].provider, app: "",
-                token: "", reason: "")
+                event: event, outcome: .accepted, httpStatus: 200, microseconds: milliseconds * 1000)
             core.context.traces.answered(id, device: device, result, now: start + at)
             note(machine.pushEnded(device: device, isAccepted: true, now: start + at), at)
         }

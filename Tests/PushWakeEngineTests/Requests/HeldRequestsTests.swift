@@ -64,9 +64,9 @@ import Testing
         (text.isWaited, text.hasNoContacts, text.hostKind) = (false, false, host)
         let first = bench.core.requests.makeRequest(text, [], 0)
         _ = first.machine.startUnheld(until: 60_000, now: 0)
-        let entry = first.pushes.entry(of: "00ff")
-        entry.isAccepted = true
-        entry.followers.append((first, 0))
+        let push = first.pushes.push(to: "00ff")
+        push.state = .ended(isAccepted: true, at: 0)
+        push.followers.append((first, 0))
         let second = bench.core.requests.makeRequest(text, [], 5000)
         second.pushes.renew("00ff", for: second, now: 5000)
         #expect((second.pushes.known("00ff") != nil) == isKept)

@@ -144,7 +144,7 @@ import Testing
         for number in 0..<50 {
             var phone = phone
             phone.token = "aa\(100 + number)"
-            delivery.push(Push(phone, call), type: .voip, deadline: fixture.loop.now + 20_000) { _, verdict, _ in
+            delivery.push(Push(phone, call, type: .voip, deadline: fixture.loop.now + 20_000)) { _, verdict, _ in
                 ends.append(verdict)
             }
         }

@@ -115,9 +115,9 @@ public struct CallTrace: Equatable, Sendable {
     }
 
     /// Adds how a push ended.
-    public mutating func append(_ answer: PushAnswer, device: Int, now: Int64) {
-        var line = TraceLine(answer, device: device, at: offset(now))
-        line.text = keep(TraceText.cut(answer.reason))
+    public mutating func append(_ result: PushResult, device: Int, now: Int64) {
+        var line = TraceLine(result, device: device, at: offset(now))
+        line.text = keep(TraceText.cut(result.reason))
         append(line)
     }
 

@@ -115,13 +115,13 @@ public struct TraceLine: Equatable, Sendable {
     }
 
     /// What a provider made of a push.
-    init(_ answer: PushAnswer, device: Int, at: UInt32) {
+    init(_ result: PushResult, device: Int, at: UInt32) {
         self.at = at
         kind = .pushEnded
-        set(.pushEnded, device, status: answer.httpStatus, milliseconds: answer.milliseconds)
-        event = answer.event.rawValue
-        detail = answer.outcome.rawValue
-        flag = answer.isBindingRemoved
+        set(.pushEnded, device, status: result.httpStatus, milliseconds: result.microseconds / 1000)
+        event = result.event.rawValue
+        detail = result.outcome.rawValue
+        flag = result.isBindingRemoved
     }
 
     private mutating func set(

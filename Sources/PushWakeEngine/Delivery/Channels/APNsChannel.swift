@@ -44,7 +44,7 @@ final class APNsChannel: ProviderChannel {
     }
 
     func write(_ job: PushJob, into request: inout HTTPRequest) throws(PushFailure) {
-        guard let type = job.type else { throw .voipTokenOnly }
+        guard let type = job.push.type else { throw .voipTokenOnly }
         guard isCertified || renewToken() else { throw .signingFailed }
         job.generation = generation
         try builder.write(job.push, type, id: job.pushID, now: loop.wallSeconds, into: &request)
@@ -74,7 +74,9 @@ final class APNsChannel: ProviderChannel {
         // The body of a success is empty, so the common case parses nothing.
         let body = response.status == 200 ? nil : (try? JSONParser.parse(response.body))
         var verdict = APNsResponse.verdict(response, body, now: loop.wallSeconds)
-        if response.status != 200, let type = job.type { verdict = APNsResponse.sparing(verdict, job.binding, type) }
+        if response.status != 200, let type = job.push.type {
+            verdict = APNsResponse.sparing(verdict, job.binding, type)
+        }
         if verdict.next == .renewCredential, !isCertified {
             tokenRefused(job.generation, connection)
         } else if verdict.connection == .retire {
