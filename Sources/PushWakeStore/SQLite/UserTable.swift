@@ -27,14 +27,15 @@ final class UserTable {
     }
 
     /// Rows are few that have the samples of a token in common. Where many do, some are looked at: this runs for each new
-    /// user.
+    /// user. His own row, as a rule the only one, is left out before SQLite looks it up.
     static let ofToken = """
         SELECT aor FROM (
-            SELECT id, token FROM bindings WHERE \(
+            SELECT id AS found FROM bindings WHERE \(
                 zip(SQLiteSchema.tokenSamples("token"), SQLiteSchema.tokenSamples("?1"))
                     .map { "\($0) = \($1)" }.joined(separator: " AND ")
             ) LIMIT 64
-        ) CROSS JOIN users ON uid = id >> 8 WHERE token = ?1 AND aor <> ?2 LIMIT ?3
+        ) CROSS JOIN users ON uid = found >> 8 CROSS JOIN bindings ON id = found
+        WHERE aor <> ?2 AND token = ?1 LIMIT ?3
         """
 
     /// Users other than `aor` with a row of a token, given as it is packed; at most `limit`. Slow without the indices
