@@ -33,7 +33,7 @@ let runtime = "\(Context.packageDirectory)/.build/dist/swift_static/libswiftCore
 /// scripts/make/sbom.py.
 func shipped(_ name: String) -> [String] {
     [
-        runtime,
+        runtime, "-Xlinker", "--wrap=_swift_stdlib_getScalarName",
         "-Xlinker", "--print-archive-stats=\(Context.packageDirectory)/.build/dist/\(name).archives",
         "-Xlinker", "-T", "-Xlinker", "\(Context.packageDirectory)/scripts/make/reproducible.ld",
     ]
