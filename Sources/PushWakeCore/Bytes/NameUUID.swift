@@ -23,11 +23,13 @@ struct NameUUID: Equatable, Sendable {
     var text: InlineArray<36, UInt8> {
         var text = InlineArray<36, UInt8>(repeating: UInt8(ascii: "-"))
         var place = 0
-        for index in UInt64(0)..<32 {
-            if place == 8 || place == 13 || place == 18 || place == 23 { place &+= 1 }
-            let half = index < 16 ? high : low
-            text[place] = Hex.digit(UInt8(truncatingIfNeeded: half &>> (60 &- 4 &* (index & 15))))
-            place &+= 1
+        for index in 0..<16 {
+            if index == 4 || index == 6 || index == 8 || index == 10 { place &+= 1 }
+            let half = index < 8 ? high : low
+            let byte = UInt8(truncatingIfNeeded: half &>> UInt64(truncatingIfNeeded: 56 &- 8 &* (index & 7)))
+            text[place] = Hex.digit(byte &>> 4)
+            text[place &+ 1] = Hex.digit(byte)
+            place &+= 2
         }
         return text
     }
@@ -44,10 +46,17 @@ enum SHA1 {
         block[1] = UInt32(truncatingIfNeeded: start.0)
         block[2] = UInt32(truncatingIfNeeded: start.1 >> 32)
         block[3] = UInt32(truncatingIfNeeded: start.1)
-        for index in bytes.indices {
-            let place = index &+ 16
-            block[(place &>> 2) & 15] |= UInt32(bytes[index]) &<< UInt32(truncatingIfNeeded: 24 &- 8 &* (place & 3))
-            if place & 63 == 63 { next(&block, &state) }
+        // By the word, and what is left of one: each push has the name of its call.
+        var (index, place) = (0, 4)
+        while index &+ 4 <= bytes.count {
+            block[place] =
+                UInt32(bytes[index]) &<< 24 | UInt32(bytes[index &+ 1]) &<< 16 | UInt32(bytes[index &+ 2]) &<< 8
+                | UInt32(bytes[index &+ 3])
+            (index, place) = (index &+ 4, (place &+ 1) & 15)
+            if place == 0 { next(&block, &state) }
+        }
+        for rest in index..<bytes.count {
+            block[place] |= UInt32(bytes[rest]) &<< UInt32(truncatingIfNeeded: 24 &- 8 &* (rest & 3))
         }
         block[(length >> 2) & 15] |= 0x80 << UInt32(24 - 8 * (length & 3))
         if length & 63 >= 56 { next(&block, &state) }
