@@ -228,9 +228,9 @@ extension WaitingLegs {
         out.append(.forget(handle))
     }
 
-    /// A phone was to ring as its request ended at a proxy. The engine tells it how, once it knows of the end.
+    /// A phone was to ring as its request ended. The engine tells it how, once it knows of the end.
     private mutating func reportLate(_ handle: UInt64, leg number: Int, _ out: inout [LegAction]) {
-        guard policy.host == .proxy, isEngineHere,
+        guard isEngineHere,
             let bytes = messages.progressed(handle, leg: number, status: 503, isFromPhone: false)
         else { return }
         out.append(.ask(bytes))
