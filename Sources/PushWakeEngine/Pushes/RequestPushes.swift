@@ -19,6 +19,8 @@ final class RequestPushes {
     var turn = Turn.own
     /// Requests that share it and have not ended.
     var live = 0
+    /// A dialplan had begun them before it dialled: the first leg goes on with those that nobody else follows.
+    var areOfDialplan = false
 
     /// The push to a token, begun here where it is the first.
     func push(to token: String) -> RequestPush {
@@ -34,6 +36,12 @@ final class RequestPushes {
         return nil
     }
 
+    /// The leg that comes follows them in place of this request.
+    func handOver(from request: HeldRequest) {
+        areOfDialplan = true
+        for push in pushes { push.followers.removeAll { $0.request === request } }
+    }
+
     /// Milliseconds for which a push, and a phone that it woke, count for whatever else comes with the same Call-ID.
     fileprivate static let sameCallWindow: Int64 = 1000
 
@@ -46,6 +54,7 @@ final class RequestPushes {
         // Its channel hears at once of a phone that came since.
         guard request.rung.isEmpty else { return }
         guard let push = known(token), case .ended(_, let endedAt) = push.state,
+            push.wokenAt != nil || !areOfDialplan || !push.followers.isEmpty,
             push.followers.allSatisfy({ $0.request !== request && push.isFinished($0.request, $0.device, now) }),
             now - endedAt >= Self.sameCallWindow || push.isDeclined
         else { return }

@@ -41,13 +41,31 @@ final class HeldRequests {
     /// Who has requests.
     var users: [String] { byUser.values.compactMap(\.first?.aor) }
 
-    /// The pushes that a request shares with its forks.
-    func pushes(of key: WakeKey) -> RequestPushes {
+    /// The pushes that a request shares with its forks, or those that a dialplan has begun. One that was given up begins anew.
+    func pushes(of key: WakeKey, after ahead: HeldRequest?) -> RequestPushes {
+        if let ahead, !ahead.machine.isGivenUp { return ahead.pushes }
         // Found and added with one look.
-        Self.kept(&byKey[key, default: RequestPushes()])
+        return Self.kept(&byKey[key, default: RequestPushes()])
     }
 
     private static func kept(_ pushes: inout RequestPushes) -> RequestPushes { pushes }
+
+    /// What a dialplan has woken the phones of this call by, before it dialled them; or another leg that goes on with it.
+    func wokenAhead(of message: WakeMessage) -> HeldRequest? {
+        guard message.isWaitingLeg, message.hostKind == .dialplan, message.event == .call else { return nil }
+        return requests(for: message.aor).last { known in
+            !known.hasEnded && known.message.callID == message.callID
+                && (known.isAhead || known.pushes.areOfDialplan) && known.isFor(message.domain)
+        }
+    }
+
+    /// A leg goes on with the pushes of this one, of which nobody will hear again.
+    func remove(handedOver request: HeldRequest) {
+        end(request, forgetAt: 0)
+        if byKey[request.message.key] === request.pushes { byKey[request.message.key] = nil }
+        request.pushes.handOver(from: request)
+        remove(request)
+    }
 
     func add(_ request: HeldRequest) {
         onAdd?(request.aor)
@@ -220,6 +238,18 @@ final class HeldRequest {
         devices.devices.indices.contains { index in
             machine.hasDeclined(index) && devices.devices[index].tokens.contains { device.tokens.contains($0) }
         }
+    }
+
+    /// A dialplan wakes phones by it before it dials them (Asterisk's PushWake()).
+    var isAhead: Bool {
+        guard case .handle = id else { return false }
+        return message.hostKind == .dialplan && message.event == .call && !message.isWaitingLeg
+    }
+
+    /// A push for it has brought the device, which is still where it registered then.
+    func hasWoken(_ device: CallDevice) -> Bool {
+        guard let reach = device.contacts.first?.reach, reach == .datagram || reach == .open else { return false }
+        return device.tokens.contains { pushes.known($0)?.wokenAt != nil }
     }
 
     /// Of the registrar's tables, the one it is for.

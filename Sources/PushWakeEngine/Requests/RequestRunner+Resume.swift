@@ -139,9 +139,11 @@ extension RequestRunner {
 
     private func resume(_ ticket: RequestTicket, _ bindings: [Binding], isClaimed: Bool = false) {
         let now = SystemClock.monotonicMilliseconds()
+        let ahead = calls.wokenAhead(of: ticket.message)
         let request = makeRequest(
             ticket.message, APNsTokenKind(context.settings).named(inScope(bindings, of: ticket.message)), now,
-            age: ticket.age)
+            age: ticket.age, after: ahead)
+        if let ahead { handOver(ahead, now) }
         if ticket.isPending, isClaimed { request.pushes.turn = .claimedElsewhere }
         calls.add(request)
         context.traces.note(request.trace, ticket.isPending ? .bindingsLate(ticket.age) : .resumed, now: now)

@@ -112,8 +112,10 @@ extension RequestRunner {
             return answer
         }
         let now = SystemClock.monotonicMilliseconds()
-        let request = makeRequest(message, APNsTokenKind(context.settings).named(bindings), now)
-        if earlier == nil, message.event == .call { context.statistics.calls += 1 }
+        let ahead = calls.wokenAhead(of: message)
+        let request = makeRequest(message, APNsTokenKind(context.settings).named(bindings), now, after: ahead)
+        if earlier == nil, ahead == nil, message.event == .call { context.statistics.calls += 1 }
+        if let ahead { handOver(ahead, now) }
         if let earlier {
             request.rung = earlier.rung.filter { !earlier.reportedRung.contains($0) }
             earlier.isSuperseded = isAnew
@@ -165,7 +167,9 @@ extension RequestRunner {
     }
 
     /// The devices of a request's user, and which of them are awake.
-    private func devices(of message: WakeMessage, _ bindings: [Binding], _ wall: Int64, _ now: Int64) -> CallDevices {
+    private func devices(
+        of message: WakeMessage, _ bindings: [Binding], _ wall: Int64, _ now: Int64, after ahead: HeldRequest?
+    ) -> CallDevices {
         // A mailbox's server reports after each REGISTER, and a push for that would bring the next REGISTER.
         let window = max(context.settings.integer(.awakeFor), message.event == .voicemail ? Self.blindWindow : 0)
         var contacts = message.contacts.map(\.known)
@@ -181,7 +185,8 @@ extension RequestRunner {
                 guard message.hasNoContacts, binding.expiresAt > wall else { return false }
                 return CallDevices.isFresh(wall &- binding.registeredAt, max(window, Self.blindWindow))
             })
-        for index in devices.devices.indices where hasJustRefused(devices.devices[index], message, now) {
+        for index in devices.devices.indices
+        where ahead?.hasWoken(devices.devices[index]) == true || hasJustRefused(devices.devices[index], message, now) {
             devices.devices[index].isAwake = true
         }
         return devices
@@ -199,10 +204,21 @@ extension RequestRunner {
         }
     }
 
-    /// A machine for a request that came `age` milliseconds ago.
-    func makeRequest(_ message: WakeMessage, _ bindings: [Binding], _ now: Int64, age: Int64 = 0) -> HeldRequest {
+    /// A dialplan has woken the phones of a call before it dialled them, and dials them now: this leg goes on with those
+    /// pushes, and what becomes of it is all that phones hear.
+    func handOver(_ ahead: HeldRequest, _ now: Int64) {
+        guard ahead.isAhead else { return }
+        _ = ahead.machine.ended(.answered, now: now)
+        calls.remove(handedOver: ahead)
+        schedule(ahead, now)
+    }
+
+    /// A machine for a request that came `age` milliseconds ago. `ahead`: the one whose pushes it goes on with.
+    func makeRequest(
+        _ message: WakeMessage, _ bindings: [Binding], _ now: Int64, age: Int64 = 0, after ahead: HeldRequest? = nil
+    ) -> HeldRequest {
         let wall = SystemClock.wallSeconds()
-        var devices = devices(of: message, bindings, wall, now)
+        var devices = devices(of: message, bindings, wall, now, after: ahead)
         for skipped in devices.skipped {
             context.log(
                 .debug,
@@ -250,7 +266,7 @@ extension RequestRunner {
         }
         return HeldRequest(
             id: message.id, message: message, machine: machine, bindings: bindings, devices: devices,
-            content: content, pushes: calls.pushes(of: message.key), trace: trace, beganAt: now - age,
+            content: content, pushes: calls.pushes(of: message.key, after: ahead), trace: trace, beganAt: now - age,
             forgetAt: now + wait + Self.abandonment,
             arrivedAt: age == 0 ? SystemClock.monotonicMicroseconds() : nil)
     }
