@@ -462,7 +462,8 @@ enum pushwake_caller {
 enum pushwake_scope {
     PUSHWAKE_SCOPE_USER     = 0, /* all */
     PUSHWAKE_SCOPE_CONTACTS = 1, /* those whose contacts are given */
-    PUSHWAKE_SCOPE_OTHERS   = 2  /* those that have none of the contacts that are given */
+    PUSHWAKE_SCOPE_OTHERS   = 2, /* those that have none of the contacts that are given */
+    PUSHWAKE_SCOPE_ALL      = 3  /* all, and all that wake ring, with or without `ring_all` */
 };
 
 typedef struct pushwake_wake_request {

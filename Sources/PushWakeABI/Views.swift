@@ -193,6 +193,7 @@ struct WakeRequestView {
         }
         user.seconds = Int64(request.hold_seconds)
         user.offersVideo = request.media & UInt64(PUSHWAKE_MEDIA_VIDEO) != 0
+        user.ringsAll = request.scope == UInt64(PUSHWAKE_SCOPE_ALL.rawValue)
         user.scope = UInt8(exactly: request.scope).flatMap { WakeMessage.Scope(rawValue: $0) } ?? .user
         return user
     }

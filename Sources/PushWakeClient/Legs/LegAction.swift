@@ -58,6 +58,8 @@ package struct LegUser: Equatable {
     package var offersVideo = false
     /// Which phones of the user the host has dialled.
     package var scope = WakeMessage.Scope.user
+    /// In a channel: all phones that wake ring, whatever `LegPolicy.ringsAll` says.
+    package var ringsAll = false
 
     package init(contacts: [WakeMessage.Contact] = []) { self.contacts = contacts }
 }

@@ -24,6 +24,7 @@ extension WaitingLeg {
         if user.seconds > 0 { wake.seconds = user.seconds }
         if user.offersVideo { wake.offersVideo = true }
         wake.scope = user.scope
+        ringsAll = ringsAll || user.ringsAll
     }
 
     /// Contacts that the request may go to without anybody's having registered.

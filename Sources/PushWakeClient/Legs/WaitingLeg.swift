@@ -88,6 +88,8 @@ struct WaitingLeg {
     let dialog: WaitingLegs.Dialog
     var wake: WakeMessage
     var transaction: KeptRequest.Transaction
+    /// In a channel: phones ring beside the one that it is at.
+    var ringsAll: Bool
     var engine = Engine.unasked
     var place = Place.here
     var legs: [Leg] = []
@@ -124,6 +126,7 @@ struct WaitingLeg {
         self.content = content
         isChannel = policy.host == .dialplan
         isCall = request.method == "INVITE"
+        ringsAll = policy.ringsAll
         transaction = request.transaction
         beganAt = now
         let seconds = wake.seconds > 0 ? min(wake.seconds, 86_400) * 1000 : policy.wakeTimeout

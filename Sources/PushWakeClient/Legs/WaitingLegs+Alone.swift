@@ -19,8 +19,8 @@ extension WaitingLegs {
         for handle in legs.keys.sorted() {
             guard let leg = legs[handle], leg.subject.aor == aor, leg.subject.domain == domain, leg.mayRing(contact)
             else { continue }
-            // Whether it is the phone that says nothing nobody can tell; with `ring_all` both may ring.
-            let isOne = leg.isChannel && !policy.ringsAll
+            // Whether it is the phone that says nothing nobody can tell; where all ring both may.
+            let isOne = leg.isChannel && !leg.ringsAll
             let replaced = isOne ? leg.legs.first { $0.isLive && $0.heard == 0 }?.number : nil
             ring(handle, contact, engineNumber: 0, replaces: replaced ?? 0, now, &out)
             legs[handle]?.hopesUntil = nil

@@ -52,7 +52,7 @@ extension WaitingLegs {
 
     /// Whether a phone may ring beside the one that the request is at.
     private func mayRingBeside(_ leg: WaitingLeg) -> Bool {
-        guard policy.ringsAll, leg.isChannel, leg.isCall, case .out = leg.place else { return false }
+        guard leg.ringsAll, leg.isChannel, leg.isCall, case .out = leg.place else { return false }
         return true
     }
 

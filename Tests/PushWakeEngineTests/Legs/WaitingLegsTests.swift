@@ -65,8 +65,11 @@ private let open = LegScene.contact("open", .open)
         #expect(scene.answers.last == "SIP/2.0 302 Moved Temporarily")
     }
 
-    @Test func `rings all that wake, and the first answer takes it`() {
-        var scene = LegScene(ringsAll: true)
+    /// By the setting, or because its host says so of this request.
+    @Test(arguments: [true, false])
+    func `rings all that wake, and the first answer takes it`(isSetting: Bool) {
+        var scene = LegScene(ringsAll: isSetting)
+        scene.user.ringsAll = !isSetting
         scene.invite()
         scene.answer()
         scene.verb(.ring, leg: 1, contact: "sip:a@10.0.0.2")
