@@ -73,7 +73,7 @@ void pushwake__call_forget(struct pushwake__call *call)
 }
 
 /*! A name for the engine: the time comes first, so that none of an Asterisk that was before has it. */
-static uint64_t next_handle(void)
+uint64_t pushwake__next_handle(void)
 {
 	static uint32_t count;
 	struct timespec now;
@@ -115,7 +115,7 @@ struct pushwake__call *pushwake__call_create(const char *aor, int event, char *c
 		ast_free(call_id);
 		return NULL;
 	}
-	call->handle = next_handle();
+	call->handle = pushwake__next_handle();
 	call->alert = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	call->event = event;
 	call->began = ast_tvnow();

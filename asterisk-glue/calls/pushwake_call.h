@@ -120,6 +120,9 @@ void pushwake__calls_stop(void);
 struct pushwake__call *pushwake__call_create(const char *aor, int event, char *call_id, const char *origin);
 void pushwake__call_link(struct pushwake__call *call);
 
+/*! A name of the host's for the engine: no other request has it. */
+uint64_t pushwake__next_handle(void);
+
 /*! No channel carries it any more. */
 void pushwake__call_forget(struct pushwake__call *call);
 

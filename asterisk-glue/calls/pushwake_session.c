@@ -21,6 +21,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
+#include "pushwake_ahead.h"
 #include "pushwake_call.h"
 #include "pushwake_supplement.h"
 
@@ -284,8 +285,9 @@ static int incoming_hangup(struct ast_sip_session *session, pjsip_rx_data *rdata
 	if (!session->channel) {
 		return 0;
 	}
+	reason = read_reason(rdata);
+	pushwake__aheads_hung_up(session->channel, reason ? ast_str_buffer(reason) : "");
 	pushwake__calls_of(&calls, session->channel, 1);
-	reason = AST_VECTOR_SIZE(&calls) ? read_reason(rdata) : NULL;
 	for (index = 0; index < AST_VECTOR_SIZE(&calls); index++) {
 		pushwake__call_end(AST_VECTOR_GET(&calls, index), PUSHWAKE_CALL_CANCELLED, 487,
 			reason ? ast_str_buffer(reason) : "");

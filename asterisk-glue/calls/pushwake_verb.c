@@ -16,6 +16,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
+#include "pushwake_ahead.h"
 #include "pushwake_call.h"
 
 /*! The contact that the verb names: of this registrar, at another node, or without endpoint when another registrar has
@@ -158,7 +159,7 @@ void pushwake__verb_execute(const pushwake_verb *verb)
 		pushwake__show_end(verb);
 		return;
 	}
-	call = pushwake__call_find(verb->handle);
+	call = pushwake__ahead_execute(verb) ? NULL : pushwake__call_find(verb->handle);
 	if (!call) {
 		return;
 	}

@@ -22,6 +22,7 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_call.h"
+#include "pushwake_legs.h"
 #include "pushwake_wake.h"
 
 static const char app_name[] = "PushWake";
@@ -173,6 +174,15 @@ static int is_over(struct ast_channel *chan, const struct pushwake__wake *wake)
 	return 1;
 }
 
+static int run(struct pushwake__wake *wake)
+{
+	if (wake->is_message || !pushwake__legs_are_on()) {
+		return pushwake__wake_run(wake);
+	}
+	pushwake__wake_ahead(wake);
+	return 0;
+}
+
 static int exec(struct ast_channel *chan, const char *data)
 {
 	struct pushwake__wake wake = { .chan = chan, .status = "FAILED" };
@@ -181,7 +191,7 @@ static int exec(struct ast_channel *chan, const char *data)
 
 	if (!read_arguments(&wake, copy) && !is_over(chan, &wake)) {
 		wake.contacts = ast_str_create(256);
-		is_gone = wake.contacts ? pushwake__wake_run(&wake) : 0;
+		is_gone = wake.contacts ? run(&wake) : 0;
 		if (wake.joins && wake.joins < PUSHWAKE__MAX_JOINS) {
 			renew_forwards(chan);
 		}

@@ -36,6 +36,11 @@ struct pushwake__wake {
 /*! Wakes and waits; not 0 when the channel has hung up. */
 int pushwake__wake_run(struct pushwake__wake *wake);
 
+/* ---- pushwake_wake_ahead.c */
+
+/*! Wakes and does not wait: the Dial() that follows does. */
+void pushwake__wake_ahead(struct pushwake__wake *wake);
+
 /* ---- pushwake_wait.c */
 
 /*! Hands over what has come; whether that was a phone. */

@@ -130,6 +130,8 @@ static int call(struct dial *dial, struct ast_sip_session *session)
 		return -1;
 	}
 	waiter->beside = ao2_bump(dial->main);
+	ast_free(waiter->push_id);
+	waiter->push_id = ast_strdup(S_OR(dial->main->push_id, ""));
 	waiter->handle = dial->main->handle;
 	waiter->leg = dial->leg;
 	waiter->chan = chan;
@@ -260,6 +262,38 @@ static int take_task(void *data)
 void pushwake__beside_take(struct pushwake__waiter *waiter)
 {
 	push(waiter->beside->session, take_task, waiter);
+}
+
+char *pushwake__beside_read_headers(pjsip_msg *msg)
+{
+	struct ast_str *lines = ast_str_create(256);
+	pjsip_hdr *header;
+	char line[1024], *copy;
+	int len;
+
+	for (header = msg->hdr.next; lines && header != (pjsip_hdr *) &msg->hdr; header = header->next) {
+		len = header->type == PJSIP_H_OTHER ? pjsip_hdr_print_on(header, line, sizeof(line)) : 0;
+		if (len > 0) {
+			ast_str_append(&lines, 0, "%.*s\n", len, line);
+		}
+	}
+	copy = lines ? ast_strdup(ast_str_buffer(lines)) : NULL;
+	ast_free(lines);
+	return copy;
+}
+
+void pushwake__beside_add_headers(pjsip_tx_data *tdata, const char *lines)
+{
+	char *rest = ast_strdupa(S_OR(lines, "")), *line;
+
+	while ((line = strsep(&rest, "\n"))) {
+		char *name = strsep(&line, ":");
+		pj_str_t str = pj_str(name);
+
+		if (line && !pjsip_msg_find_hdr_by_name(tdata->msg, &str, NULL)) {
+			ast_sip_add_header(tdata, name, ast_skip_blanks(line));
+		}
+	}
 }
 
 int pushwake__beside_start(void)

@@ -180,7 +180,8 @@ static pjsip_module usage = {
 static int is_companion_of(const char *aor, const char *uri)
 {
 	char *own = pushwake__place_uri(aor);
-	int is = own && !strcmp(own, uri);
+	size_t len = own ? strlen(own) : 0;
+	int is = own && !strncmp(own, uri, len) && (!uri[len] || uri[len] == ';');
 
 	ast_free(own);
 	return is;
@@ -238,12 +239,12 @@ static int is_woken(struct ast_channel *chan)
 }
 
 /*!
- * Dial(PJSIP/100) means a user, and Asterisk chooses one of the contacts; Dial(PJSIP/100/sip:...), such as that of
+ * PUSHWAKE_CONTACTS means all phones of a user; Dial(PJSIP/100) means a user, and Asterisk chooses one of the contacts; Dial(PJSIP/100/sip:...), such as that of
  * PJSIP_DIAL_CONTACTS, means one phone, or with the companion those that have no contact.
  */
 static int scope_of(const struct ast_sip_session *session, const pjsip_sip_uri *uri)
 {
-	return session->aor ? PUSHWAKE_SCOPE_USER : pushwake__place_is(uri) ? PUSHWAKE_SCOPE_OTHERS : PUSHWAKE_SCOPE_CONTACTS;
+	return session->aor ? PUSHWAKE_SCOPE_USER : pushwake__place_is_for_all(uri) ? PUSHWAKE_SCOPE_ALL : pushwake__place_is(uri) ? PUSHWAKE_SCOPE_OTHERS : PUSHWAKE_SCOPE_CONTACTS;
 }
 
 /*! The engine's name for the call, and how we hear of the INVITE. */
@@ -274,12 +275,14 @@ static void divert(struct ast_sip_session *session, pjsip_tx_data *tdata, const 
 	if (waiter) {
 		waiter->scope = scope_of(session, pjsip_uri_get_uri(tdata->msg->line.req.uri));
 		waiter->dialled = ast_strdup(dialled);
+		waiter->headers = pushwake__beside_read_headers(tdata->msg);
 	}
 	if (waiter && uri && !watch(session, tdata, waiter)) {
 		tdata->msg->line.req.uri = uri;
 		while (pjsip_msg_find_remove_hdr(tdata->msg, PJSIP_H_ROUTE, NULL)) {
 		}
 		pjsip_dlg_set_transport(session->inv_session->dlg, &any);
+		pushwake__leg_watch(session->channel, waiter);
 	} else if (waiter) {
 		pushwake__waiter_end(waiter, PUSHWAKE_CALL_FAILED, 480, "");
 	}
@@ -295,6 +298,9 @@ static int is_beside(struct ast_sip_session *session, pjsip_tx_data *tdata)
 
 	if (is && watch(session, tdata, waiter)) {
 		pushwake__beside_end(waiter);
+	}
+	if (is) {
+		pushwake__beside_add_headers(tdata, waiter->beside->headers);
 	}
 	ao2_cleanup(waiter);
 	return is;
@@ -321,12 +327,6 @@ static void outgoing_request(struct ast_sip_session *session, pjsip_tx_data *tda
 	ast_free(aor);
 }
 
-/*! How the caller has ended it, as a CANCEL would say (RFC 3326). */
-static const char *reason_of(struct ast_channel *chan)
-{
-	return chan && ast_channel_hangupcause(chan) == AST_CAUSE_ANSWERED_ELSEWHERE ? "SIP;cause=200" : "";
-}
-
 static void session_end(struct ast_sip_session *session)
 {
 	struct pushwake__waiter *waiter = session->inv_session ? pushwake__waiter_of(session) : NULL;
@@ -344,7 +344,7 @@ static void session_end(struct ast_sip_session *session)
 	} else if (waiter->heard >= 200 || session->inv_session->state == PJSIP_INV_STATE_CONFIRMED || cause / 100 == 2) {
 		pushwake__waiter_end(waiter, PUSHWAKE_CALL_ANSWERED, 200, "");
 	} else if (cause == PJSIP_SC_REQUEST_TERMINATED || !cause) {
-		pushwake__waiter_end(waiter, PUSHWAKE_CALL_CANCELLED, 487, reason_of(session->channel));
+		pushwake__leg_hung_up(waiter, session->channel, "");
 	} else {
 		pushwake__waiter_end(waiter, PUSHWAKE_CALL_FAILED, cause, "");
 		/* Its bindings may be gone without anybody's having said so. */
@@ -369,9 +369,7 @@ static void outgoing_cancel(struct ast_sip_session *session, pjsip_tx_data *tdat
 		header = pjsip_msg_find_hdr_by_name(tdata->msg, &name, header->next)) {
 		ast_copy_pj_str(reason, &header->hvalue, sizeof(reason));
 	}
-	if (waiter->leg) {
-		pushwake__waiter_end(waiter, PUSHWAKE_CALL_CANCELLED, 487, S_OR(reason, reason_of(session->channel)));
-	}
+	pushwake__leg_hung_up(waiter, session->channel, reason);
 	ao2_ref(waiter, -1);
 }
 

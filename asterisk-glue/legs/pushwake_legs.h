@@ -37,11 +37,15 @@ struct pushwake__waiter {
 	struct pushwake__caller *caller;
 	/*! Call-ID that pushes have. */
 	char *push_id;
+	/*! Seconds to wait, 0: the setting wake_timeout. */
+	int seconds;
 	/*! Which phones were dialled, enum pushwake_scope; for PUSHWAKE_SCOPE_CONTACTS the contact. */
 	int scope;
 	char *dialled;
 	/*! What it was waiting for, or its caller, is at another place: a phone that is left hears that it was answered there. */
 	int is_elsewhere;
+	/*! What its INVITE says beside SIP's own headers. */
+	char *headers;
 	/*! Of a phone that rings beside this one: the waiter whose INVITE is there. Then `leg` stays, and `chan` is its channel. */
 	struct pushwake__waiter *beside;
 	struct ast_channel *chan;
@@ -54,6 +58,10 @@ int pushwake__place_is(const pjsip_sip_uri *uri);
 
 /*! The URI of the place for an AoR, to be freed; NULL when memory is short. */
 char *pushwake__place_uri(const char *aor);
+
+/*! The same for a leg that rings all phones that wake, and those that are awake; whether a URI is such a one. */
+char *pushwake__place_uri_for_all(const char *aor);
+int pushwake__place_is_for_all(const pjsip_sip_uri *uri);
 
 /*! Hands an answer of the library to PJSIP. In the supervisor's thread. */
 void pushwake__place_answer(pushwake_str message);
@@ -153,8 +161,22 @@ int pushwake__beside_end_named(uint64_t handle, int leg);
 /*! Its phone has answered: it takes the call, unless that has an answer. */
 void pushwake__beside_take(struct pushwake__waiter *waiter);
 
+/*! Headers that PJSIP does not know, one to a line: what Dial() has had put on the INVITE (its option b). To be freed. */
+char *pushwake__beside_read_headers(pjsip_msg *msg);
+
+/*! The same on the INVITE to a phone beside, where that has none of the name. */
+void pushwake__beside_add_headers(pjsip_tx_data *tdata, const char *lines);
+
 int pushwake__beside_start(void);
 void pushwake__beside_stop(void);
+
+/* ---- pushwake_leg_end.c */
+
+/*! Asterisk has hung the leg up. `said`: a Reason that it has for that (RFC 3326), or none. */
+void pushwake__leg_hung_up(struct pushwake__waiter *waiter, struct ast_channel *chan, const char *said);
+
+/*! Sees to it that this is known: a phone that says nothing keeps Asterisk from sending a CANCEL. */
+void pushwake__leg_watch(struct ast_channel *chan, struct pushwake__waiter *waiter);
 
 /* ---- pushwake_leg_session.c: what PJSIP says of sessions */
 

@@ -136,6 +136,7 @@ static void describe(const pushwake_leg_order *order)
 		pushwake__waiter_name(waiter, order->handle);
 		pushwake__caller_fill(&user, waiter->caller);
 		user.call_id = pushwake__str(waiter->push_id);
+		user.hold_seconds = waiter->seconds;
 	}
 	pushwake_legs_described(legs, order->handle, &user, 1);
 	ast_free(asked);

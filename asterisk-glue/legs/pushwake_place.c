@@ -22,6 +22,8 @@
 #define PLACE_HOST "127.0.0.1"
 #define PLACE_PORT 5099
 #define PLACE_TYPE "pushwake"
+/*! Parameter: all phones of the user ring, as PushWake() promises. */
+#define FOR_ALL "all"
 
 static pjsip_transport *place;
 static int place_type;
@@ -47,6 +49,25 @@ char *pushwake__place_uri(const char *aor)
 
 	ast_uri_encode(aor, user, size, ast_uri_sip_user);
 	return ast_asprintf(&uri, "sip:%s@" PLACE_HOST ":%d;transport=" PLACE_TYPE, user, PLACE_PORT) < 0 ? NULL : uri;
+}
+
+char *pushwake__place_uri_for_all(const char *aor)
+{
+	char *uri = pushwake__place_uri(aor);
+	char *all = NULL;
+
+	if (uri && ast_asprintf(&all, "%s;" FOR_ALL, uri) < 0) {
+		all = NULL;
+	}
+	ast_free(uri);
+	return all;
+}
+
+int pushwake__place_is_for_all(const pjsip_sip_uri *uri)
+{
+	static const pj_str_t name = { FOR_ALL, sizeof(FOR_ALL) - 1 };
+
+	return pushwake__place_is(uri) && pjsip_param_find(&uri->other_param, &name) != NULL;
 }
 
 static pj_status_t send_message(pjsip_transport *transport, pjsip_tx_data *tdata, const pj_sockaddr_t *to, int to_len,

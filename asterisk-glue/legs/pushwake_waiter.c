@@ -11,6 +11,7 @@
 #include "asterisk/res_pjsip_session.h"
 #include "asterisk/utils.h"
 
+#include "pushwake_ahead.h"
 #include "pushwake_caller.h"
 #include "pushwake_legs.h"
 
@@ -58,6 +59,7 @@ static void destroy(void *obj)
 	ast_free(waiter->caller);
 	ast_free(waiter->push_id);
 	ast_free(waiter->dialled);
+	ast_free(waiter->headers);
 }
 
 struct pushwake__waiter *pushwake__waiter_named(const char *call_id)
@@ -92,6 +94,20 @@ void pushwake__waiter_name(struct pushwake__waiter *waiter, uint64_t handle)
 	}
 }
 
+/*! What the push says of the call: as PushWake() has said it, if that woke the phones before. */
+static void read_call(struct pushwake__waiter *waiter, struct ast_channel *chan)
+{
+	struct pushwake__ahead *ahead = pushwake__ahead_of(chan, waiter->aor);
+
+	if (ahead) {
+		waiter->seconds = pushwake__ahead_use(ahead);
+		waiter->push_id = ast_strdup(ahead->call_id);
+		ao2_ref(ahead, -1);
+	} else {
+		waiter->push_id = pushwake__caller_push_id(chan);
+	}
+}
+
 struct pushwake__waiter *pushwake__waiter_new(struct ast_sip_session *session, const char *aor)
 {
 	struct pushwake__waiter *waiter = ao2_alloc(sizeof(*waiter), destroy);
@@ -110,7 +126,7 @@ struct pushwake__waiter *pushwake__waiter_new(struct ast_sip_session *session, c
 	}
 	ast_copy_pj_str(waiter->call_id, id, id->slen + 1);
 	pushwake__caller_read_dialled(waiter->caller, session->channel, aor);
-	waiter->push_id = pushwake__caller_push_id(session->channel);
+	read_call(waiter, session->channel);
 	ao2_link(by_call_id, waiter);
 	return waiter;
 }

@@ -16,6 +16,7 @@
 #include "asterisk/logger.h"
 #include "asterisk/module.h"
 
+#include "pushwake_ahead.h"
 #include "pushwake_call.h"
 #include "pushwake_legs.h"
 #include "pushwake_module.h"
@@ -45,6 +46,7 @@ static const struct {
 } parts[] = {
 	{ "settings", start_settings, pushwake__settings_stop },
 	{ "calls", pushwake__calls_start, pushwake__calls_stop },
+	{ "phones woken ahead", pushwake__ahead_start, pushwake__ahead_stop },
 	{ "calls being asked about", pushwake__questions_start, pushwake__questions_stop },
 	{ "abandoned calls", pushwake__abandoned_start, pushwake__abandoned_stop },
 	{ "legs", pushwake__session_start, pushwake__session_stop },

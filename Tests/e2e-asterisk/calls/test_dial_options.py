@@ -101,7 +101,7 @@ def test_the_call_has_one_answered_record(joined, user, caller, asterisk):
         return [line for line in records.read_text().splitlines() if line.startswith((f"{user},", "join,"))]
 
     wait_until("the records are written", lambda: records.exists() and len(own()) >= 2)
-    assert sorted(line.split(",")[:2] for line in own()) == [[user, "ANSWERED"], [user, "NO ANSWER"]]
+    assert sorted(line.split(",")[:2] for line in own()) == [[user, "ANSWERED"], [user, "FAILED"]]
 
 
 def test_a_phone_that_was_called_and_transfers_with_keys_is_named_as_in_its_invite(make_session_asterisk, phones, simulator):

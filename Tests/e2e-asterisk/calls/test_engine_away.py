@@ -4,10 +4,9 @@
 import threading
 import time
 
-import pytest
 from peers.faint_engine import FaintEngine
 from phones import fcm_token
-from servers import Engine, stopped, wait_until
+from servers import stopped, wait_until
 from sleeper import fcm, finish
 
 
@@ -118,45 +117,6 @@ def socket_outside(asterisk, tmp_path):
     """Where the engine's socket is outside of the chroot: through a link, since the tree's path can be too long for a socket."""
     (tmp_path / "run").symlink_to(asterisk.host_at / "run")
     return tmp_path / "run/engine.sock"
-
-
-@pytest.fixture
-def engine(tmp_path, simulator):
-    """An engine outside of Asterisk; its socket is where both see it."""
-    run = tmp_path / "engine"
-    run.mkdir()
-    made = []
-
-    def make(socket):
-        made.append(Engine(run, simulator, {"engine_socket": socket, **simulator.host_settings(), "wake_timeout": 30}))
-        socket.chmod(0o666)
-        return made[-1]
-
-    yield make
-    for one in made:
-        if one.process.poll() is None:
-            one.stop()
-
-
-def test_a_new_engine_that_is_slow_hears_of_all_calls(make_asterisk, engine, sleeper, phones, tmp_path):
-    asterisk = make_asterisk(start=False)
-    socket = socket_outside(asterisk, tmp_path)
-    running = engine(socket)
-    asterisk.settings(engine_mode="external", engine_timeout=500, wake_timeout=30)
-    asterisk.start()
-    asterisk.wait_log("Asterisk Ready", 20)
-    for user in ("100", "101", "102"):
-        phone = sleeper(fcm, at=asterisk, of=user)
-        phones("caller", asterisk.address).call(user)
-        phone.simulator.wait_push(phone.token)
-    running.stop()
-    faint = FaintEngine(socket, silences=2)
-    try:
-        wait_until("it has heard of all", lambda: len(faint.asked) >= 5)
-        asterisk.wait_log("3 calls that wait go on with the new engine")
-    finally:
-        faint.stop()
-    assert len(set(faint.asked)) == 3 and len(faint.asked) == 5
 
 
 def test_an_action_of_a_later_release_is_none_and_is_said_once(make_asterisk, phones, tmp_path):

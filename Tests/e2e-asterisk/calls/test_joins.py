@@ -60,17 +60,18 @@ def test_the_wait_for_phones_that_come_late_ends_with_the_last_that_rings(make_a
     wait_until("no channel is left", lambda: channels(asterisk) == 0)
 
 
-def test_a_phone_that_joins_has_the_options_of_the_first_dial(asterisk, sleeper, desk, caller, user):
+def test_all_phones_get_the_headers_of_the_first_dial(asterisk, sleeper, desk, caller, user):
     with open(asterisk.host_at / "etc/extensions.conf", "a") as f:
-        f.write("\n[callee]\nexten => s,1,Verbose(0,options for ${CHANNEL})\n same => n,Return()\n")
-    asterisk.add_extension(f"opt-{user}", f"PushWake({user},5)", "Set(__PUSHWAKE_DIAL=b(callee^s^1))",
-                           "Dial(${PUSHWAKE_CONTACTS}&Local/join@pushwake,20)")  # fmt: skip
+        f.write("\n[callee]\nexten => s,1,Set(PJSIP_HEADER(add,Alert-Info)=<http://sales>)\n same => n,Return()\n")
+    asterisk.add_extension(f"opt-{user}", f"PushWake({user},5)", "Dial(${PUSHWAKE_CONTACTS},20,b(callee^s^1))")
     member = sleeper(fcm)
     call = caller.call(f"opt-{user}")
-    desk.expect_request("INVITE")
+    rung = desk.expect_request("INVITE")
+    desk.ring(rung)
     awake = member.wait_and_wake()
-    finish(call, awake, awake.expect_request("INVITE"))
-    asterisk.wait_log(f"options for PJSIP/{user}")
+    invite = awake.expect_request("INVITE")
+    assert rung.all("Alert-Info") == invite.all("Alert-Info") == ["<http://sales>"]
+    finish(call, awake, invite)
 
 
 def test_a_phone_that_registers_again_and_again_leaves_room_for_others(make_asterisk, phones, simulator):

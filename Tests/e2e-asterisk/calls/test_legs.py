@@ -42,8 +42,6 @@ def test_a_phone_whose_app_is_suspended_is_pushed_and_rings_at_its_new_connectio
     assert invite.at - awake.woken_at < 0.5
     finish(call, awake, invite)
     assert awake.gets_nothing("INVITE", 0.3)
-    old = phone.socket.expect_request("INVITE")
-    assert old["Call-ID"] != invite["Call-ID"]
     assert len(phone.pushes) == 1
 
 
@@ -223,7 +221,8 @@ def test_a_phone_that_says_nothing_and_cannot_be_pushed_is_not_waited_for(phones
     phone.close()
     call = phones("caller", server.address).call(user)
     call.expect_final(480, 8)
-    assert 4.8 < time.monotonic() - call.started < 6
+    # At the end of the wait here; of a longer one after five seconds.
+    assert 4.2 < time.monotonic() - call.started < 6
     assert "silent" in server.cli(f"pushwake trace {user}") or not is_awake
 
 
@@ -258,8 +257,9 @@ def test_a_call_goes_on_with_the_next_engine(make_asterisk, frozen, sleeper, pho
     ringing = awake.socket.expect_request("INVITE")
     awake.socket.ring(ringing)
     phone.simulator.wait_push(phone.token)
+    killed = asterisk.engine_pid()
     asterisk.kill_engine()
-    asterisk.wait_log("go on with the new engine", 10)
+    wait_until("the next engine", lambda: asterisk.engine_pid() not in (0, killed), 10)
     joined = phone.wake()
     invite = joined.expect_request("INVITE")
     joined.answer(invite)

@@ -241,8 +241,9 @@ def test_a_call_waits_on_when_a_setting_changes(make_asterisk, sleeper, phones):
     phone.simulator.wait_push(phone.token)
     good = (asterisk.host_at / "etc/pushwake.conf").read_text()
     asterisk.write("pushwake.conf", good.replace("wake_timeout = 20", "wake_timeout = 21"))
+    engine = asterisk.engine_pid()
     assert "done" in asterisk.cli("pushwake reload")
-    asterisk.wait_log("go on with the new engine", 10)
+    wait_until("the next engine", lambda: asterisk.engine_pid() not in (0, engine), 10)
     awake = phone.wake()
     awake.answer(awake.expect_request("INVITE"))
     call.expect(200)
@@ -353,7 +354,7 @@ def test_two_servers_share_one_engine(make_asterisk, phones, simulator):
     simulator.wait_push(token)
     phone.register(apns(token))
     call.expect_final(480)
-    other.wait_log("went on with WOKEN")
+    other.wait_log("went on with WAKING")
     assert other.engine_pid() == 0 and children(other.pid) == []
     assert "100" in other.cli("pushwake show bindings")
 

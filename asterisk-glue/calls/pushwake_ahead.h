@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*!
+ * \file
+ * \brief Phones that PushWake() has woken before a Dial() calls them.
+ *
+ * The engine is told as of a call, so that phones hear of its end if no Dial() follows. The leg of a Dial() has the same
+ * Call-ID: the engine goes on with that one, and sends no second push.
+ */
+#ifndef PUSHWAKE_AHEAD_H
+#define PUSHWAKE_AHEAD_H
+
+#include <stdint.h>
+
+#include "asterisk/time.h"
+
+#include "pushwake_host.h"
+
+struct pushwake__ahead {
+	/*! By which the engine names it. */
+	uint64_t handle;
+	char *aor;
+	char *call_id;
+	/*! Unique id of the channel that began it. */
+	char *origin;
+	/*! Its caller has hung up: the value of a Reason header; else NULL. */
+	char *reason;
+	/*! When the time to wait is over. */
+	struct timeval ends;
+	/*! The engine sends verbs for it. */
+	unsigned int is_watched:1;
+	/*! A Dial() has called its phones. */
+	unsigned int is_used:1;
+	unsigned int is_over:1;
+	/*! Legs that a Dial() could have, a bit for each number. */
+	uint64_t rung;
+};
+
+/*! The one that the channel carries for the AoR and that waits for a Dial(), or a new one; a reference, or NULL. */
+struct pushwake__ahead *pushwake__ahead_get(struct ast_channel *chan, const char *aor, int seconds);
+
+/*! The one that a channel carries, dialled from the one that woke or not, used or not. A reference, or NULL. */
+struct pushwake__ahead *pushwake__ahead_of(struct ast_channel *chan, const char *aor);
+
+/*! The engine has answered. */
+void pushwake__ahead_answered(struct pushwake__ahead *ahead, const pushwake_wake_result *result,
+	const pushwake_contact *contacts, size_t count);
+
+/*! A leg goes out for it: the seconds that are left to wait, or 0 when another leg has had them. */
+int pushwake__ahead_use(struct pushwake__ahead *ahead);
+
+/*! How the call ends for phones when Asterisk hangs a leg of it up: enum pushwake_call_end, and a Reason to be freed. */
+int pushwake__ahead_leg_end(struct pushwake__ahead *ahead, char **reason);
+
+/*! The caller has hung up, with the value of a Reason header. */
+void pushwake__aheads_hung_up(struct ast_channel *chan, const char *reason);
+
+/*! A verb of the engine; 0: it is of something else. */
+int pushwake__ahead_execute(const pushwake_verb *verb);
+
+int pushwake__ahead_start(void);
+void pushwake__ahead_stop(void);
+
+#endif /* PUSHWAKE_AHEAD_H */
