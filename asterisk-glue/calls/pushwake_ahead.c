@@ -8,6 +8,8 @@
  */
 #include "asterisk.h"
 
+#include <time.h>
+
 #include "asterisk/astobj2.h"
 #include "asterisk/causes.h"
 #include "asterisk/channel.h"
@@ -17,10 +19,11 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_ahead.h"
-#include "pushwake_call.h"
+#include "pushwake_calls.h"
 #include "pushwake_caller.h"
 
 #define BUCKETS 251
+#define NUMBER_BITS 20
 
 /*! Those that wait for a Dial(). */
 static struct ao2_container *aheads;
@@ -66,6 +69,9 @@ static int close_ahead(struct pushwake__ahead *ahead)
 	ahead->is_over = 1;
 	ao2_unlock(ahead);
 	ao2_unlink(aheads, ahead);
+	if (was_open) {
+		pushwake__devstate_changed(ahead->aor);
+	}
 	return was_open;
 }
 
@@ -179,6 +185,17 @@ static const struct ast_datastore_info store_info = {
 	.chan_fixup = store_moved,
 };
 
+/*! A name for the engine: the time comes first, so that none of an Asterisk that was before has it. */
+static uint64_t next_handle(void)
+{
+	static uint32_t count;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (((uint64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000) << NUMBER_BITS)
+		| (__atomic_fetch_add(&count, 1, __ATOMIC_RELAXED) & ((1u << NUMBER_BITS) - 1));
+}
+
 static struct ast_datastore *store_new(struct ast_channel *chan, struct pushwake__ahead *ahead)
 {
 	struct ast_datastore *store = ast_datastore_alloc(&store_info, ahead->aor);
@@ -201,7 +218,7 @@ static struct pushwake__ahead *ahead_new(struct ast_channel *chan, const char *a
 		ast_free(call_id);
 		return NULL;
 	}
-	ahead->handle = pushwake__next_handle();
+	ahead->handle = next_handle();
 	ahead->call_id = call_id;
 	ahead->aor = ast_strdup(aor);
 	ahead->origin = ast_strdup(ast_channel_uniqueid(chan));
@@ -274,6 +291,7 @@ void pushwake__ahead_answered(struct pushwake__ahead *ahead, const pushwake_wake
 	ahead->rung |= rung;
 	was_over = ahead->is_over;
 	ao2_unlock(ahead);
+	pushwake__devstate_changed(ahead->aor);
 	if (was_over && result->watched) {
 		pushwake_request_ended(pushwake__client(), ahead->handle, PUSHWAKE_CALL_CANCELLED, 487, 0, pushwake__str(""));
 	}
@@ -311,22 +329,40 @@ void pushwake__aheads_hung_up(struct ast_channel *chan, const char *reason)
 	ast_channel_unlock(chan);
 }
 
-int pushwake__ahead_execute(const pushwake_verb *verb)
+void pushwake__ahead_execute(const pushwake_verb *verb)
 {
 	struct pushwake__ahead *ahead = ao2_find(aheads, &verb->handle, OBJ_SEARCH_KEY);
 
 	if (!ahead) {
-		return 0;
+		return;
 	}
 	if (verb->kind == PUSHWAKE_VERB_RING && verb->leg > 0 && verb->leg < 64) {
 		ao2_lock(ahead);
 		ahead->rung |= (uint64_t) 1 << verb->leg;
 		ao2_unlock(ahead);
 	} else if (verb->kind == PUSHWAKE_VERB_GIVE_UP) {
+		/* A leg that has gone out for it has not reached the engine. */
+		ao2_lock(ahead);
+		ahead->is_used = 0;
+		ao2_unlock(ahead);
 		end(ahead, PUSHWAKE_CALL_TIMED_OUT, 480, "", 0);
 	}
 	ao2_ref(ahead, -1);
-	return 1;
+}
+
+static int waits_for(void *obj, void *arg, int flags)
+{
+	const struct pushwake__ahead *ahead = obj;
+
+	return ahead->is_watched && !ahead->is_used && !ahead->rung && !strcmp(ahead->aor, arg) ? CMP_MATCH | CMP_STOP : 0;
+}
+
+int pushwake__aheads_wait_for(const char *aor)
+{
+	struct pushwake__ahead *ahead = ao2_callback(aheads, 0, waits_for, (void *) aor);
+
+	ao2_cleanup(ahead);
+	return ahead != NULL;
 }
 
 int pushwake__ahead_start(void)

@@ -54,8 +54,11 @@ int pushwake__ahead_leg_end(struct pushwake__ahead *ahead, char **reason);
 /*! The caller has hung up, with the value of a Reason header. */
 void pushwake__aheads_hung_up(struct ast_channel *chan, const char *reason);
 
-/*! A verb of the engine; 0: it is of something else. */
-int pushwake__ahead_execute(const pushwake_verb *verb);
+/*! Whether phones of this AoR are being woken that no Dial() has called yet. */
+int pushwake__aheads_wait_for(const char *aor);
+
+/*! A verb of the engine. */
+void pushwake__ahead_execute(const pushwake_verb *verb);
 
 int pushwake__ahead_start(void);
 void pushwake__ahead_stop(void);

@@ -24,7 +24,8 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_call.h"
+#include "pushwake_ahead.h"
+#include "pushwake_calls.h"
 
 #define SIP_PREFIX "PJSIP/"
 #define BUCKETS 61
@@ -200,7 +201,7 @@ static enum ast_device_state device_state(const char *aor)
 	enum ast_device_state state = endpoint_state(aor);
 	int is_away = state == AST_DEVICE_UNAVAILABLE || state == AST_DEVICE_INVALID || state == AST_DEVICE_UNKNOWN;
 
-	if ((is_away || state == AST_DEVICE_NOT_INUSE) && pushwake__calls_wait_for(aor)) {
+	if ((is_away || state == AST_DEVICE_NOT_INUSE) && pushwake__aheads_wait_for(aor)) {
 		return AST_DEVICE_RINGING;
 	}
 	return is_away ? binding_state(aor) : state;

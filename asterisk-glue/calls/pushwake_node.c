@@ -23,36 +23,11 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_call.h"
+#include "pushwake_calls.h"
 #include "pushwake_supplement.h"
 
 /*! Longest Route that is read. */
 #define MAX_ROUTE 2048
-
-int pushwake__node_contact(struct pushwake__contact *out, const char *aor, const pushwake_verb *verb)
-{
-	struct ast_sip_endpoint *endpoint = pushwake__endpoint_of(aor);
-	char uri[PUSHWAKE__MAX_URI], path[MAX_ROUTE];
-	struct pushwake__contact contact = { .uri = uri, .behind_proxy = 1, .path = path };
-	int res;
-
-	if (!endpoint || verb->contact_uri.len >= sizeof(uri) || verb->contact_path.len >= sizeof(path)) {
-		ast_log(LOG_WARNING, "A phone of '%s' has registered at another node and cannot be called from here: %s\n", aor,
-			endpoint ? "its Contact or Path is too long" : "no endpoint has this AoR in its aors");
-		ao2_cleanup(endpoint);
-		return -1;
-	}
-	pushwake__copy(uri, sizeof(uri), verb->contact_uri);
-	pushwake__copy(path, sizeof(path), verb->contact_path);
-	contact.endpoint = (char *) ast_sorcery_object_get_id(endpoint);
-	if (ast_strlen_zero(path)) {
-		contact.path = NULL;
-		contact.behind_proxy = 0;
-	}
-	res = pushwake__contact_copy(out, &contact);
-	ao2_ref(endpoint, -1);
-	return res;
-}
 
 int pushwake__node_find(struct pushwake__contact *out, pjsip_rx_data *rdata)
 {

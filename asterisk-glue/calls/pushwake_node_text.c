@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*!
  * \file
- * \brief MESSAGEs between nodes: from others for phones of this one, and to phones that have registered at another.
+ * \brief MESSAGEs of other nodes for phones of this one.
  *
  * The dialplan gets a MESSAGE after Asterisk has accepted it with 202, so what the phone
  * says would be lost. One that another node holds does not go there: it goes on to the
@@ -21,12 +21,10 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_call.h"
+#include "pushwake_calls.h"
 
 /*! The message_context of the endpoint that stands for other nodes. No dialplan needs to have it. */
 #define NODES_CONTEXT "pushwake-nodes"
-
-/* ---- From another node */
 
 /*! A MESSAGE that is on its way to its phone. */
 struct forwarded {
@@ -167,62 +165,12 @@ static pjsip_module forwarder = {
 	.on_rx_request = on_rx_request,
 };
 
-/* ---- To another node */
-
-/*! Takes the parameter out of a URI: its last value, since ours comes last; NULL when it has none. */
-static const pj_str_t *take_route(pjsip_uri *any)
-{
-	static const pj_str_t name = { PUSHWAKE__ROUTE_PARAMETER, sizeof(PUSHWAKE__ROUTE_PARAMETER) - 1 };
-	const pj_str_t *route = NULL;
-	pjsip_sip_uri *uri;
-	pjsip_param *param;
-
-	if (!PJSIP_URI_SCHEME_IS_SIP(any) && !PJSIP_URI_SCHEME_IS_SIPS(any)) {
-		return NULL;
-	}
-	uri = pjsip_uri_get_uri(any);
-	while ((param = pjsip_param_find(&uri->other_param, &name))) {
-		pj_list_erase(param);
-		route = &param->value;
-	}
-	return route;
-}
-
-/*! A MESSAGE goes out: to a phone at another node, when its URI says so. */
-static void outgoing_request(struct ast_sip_endpoint *endpoint, struct ast_sip_contact *contact, pjsip_tx_data *tdata)
-{
-	const pj_str_t *route = take_route(tdata->msg->line.req.uri);
-	char *path;
-
-	if (!route) {
-		return;
-	}
-	/* It began as a copy of the Request-URI. */
-	take_route(PJSIP_MSG_TO_HDR(tdata->msg)->uri);
-	path = ast_strndup(route->ptr, route->slen);
-	if (!path || ast_sip_set_outbound_proxy(tdata, path)) {
-		ast_log(LOG_WARNING, "The Path of a phone at another node cannot be used, so its MESSAGE goes to its address\n");
-	}
-	ast_free(path);
-}
-
-static struct ast_sip_supplement supplement = {
-	.method = "MESSAGE",
-	.priority = AST_SIP_SUPPLEMENT_PRIORITY_FIRST,
-	.outgoing_request = outgoing_request,
-};
-
 int pushwake__node_text_start(void)
 {
-	if (ast_sip_register_service(&forwarder)) {
-		return -1;
-	}
-	ast_sip_register_supplement(&supplement);
-	return 0;
+	return ast_sip_register_service(&forwarder) ? -1 : 0;
 }
 
 void pushwake__node_text_stop(void)
 {
-	ast_sip_unregister_supplement(&supplement);
 	ast_sip_unregister_service(&forwarder);
 }

@@ -18,7 +18,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_call.h"
+#include "pushwake_calls.h"
 #include "pushwake_supplement.h"
 
 /*! After res_pjsip_path, which has added the Route where it could. */

@@ -18,7 +18,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_call.h"
+#include "pushwake_calls.h"
 
 /*! A phone that has just registered answers at once. */
 #define ANSWER_TIMEOUT_MS 4000

@@ -1,93 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 /*!
  * \file
- * \brief PushWake(): wakes the phones of an AoR and waits until one has registered.
+ * \brief PushWake(): wakes the phones of an AoR before they are dialled.
  */
 #include "asterisk.h"
 
-#include <limits.h>
-
-#include <pjsip.h>
-
 #include "asterisk/app.h"
-#include "asterisk/astobj2.h"
 #include "asterisk/causes.h"
 #include "asterisk/channel.h"
 #include "asterisk/logger.h"
-#include "asterisk/max_forwards.h"
 #include "asterisk/module.h"
 #include "asterisk/pbx.h"
-#include "asterisk/res_pjsip.h"
 #include "asterisk/stasis_channels.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_call.h"
-#include "pushwake_legs.h"
 #include "pushwake_wake.h"
 
 static const char app_name[] = "PushWake";
 
-static const char synopsis[] = "Wake the sleeping phones of a user and wait for the first.";
+static const char synopsis[] = "Wake the sleeping phones of a user before they are dialled.";
 
 static const char description[] =
 	"PushWake(aor[&aor...][,timeout[,options]])\n"
 	"\n"
-	"  Sends a push to each phone of the AoRs that sleeps. Returns at once when\n"
-	"  another phone of them is awake, else as soon as one has registered.\n"
-	"  The dialplan always goes on, except when the caller hangs up.\n"
+	"  Sends a push to each phone of the AoRs that sleeps, and returns at once. The\n"
+	"  Dial() that follows waits for them.\n"
 	"\n"
 	"  aor      Name of the PJSIP AoR, or several joined by '&'. PJSIP/ENDPOINT, as\n"
 	"           Dial() has it, stands for the AoRs of that endpoint.\n"
-	"  timeout  Seconds to wait; the setting wake_timeout when left out.\n"
-	"  options  j  join: wait for the next phone of a call that PushWake() has\n"
-	"              begun: one that wakes, that has lost its connection or comes\n"
-	"              back from another address. For the context to which Dial()\n"
-	"              forks with Local/. Without an AoR: for all that the call is for.\n"
-	"              When none is left, HANGUPCAUSE says what the phones answered.\n"
-	"           m  message: push the text of the MESSAGE in hand. Does not wait\n"
-	"              unless a timeout is given, since Asterisk handles one message\n"
-	"              at a time.\n"
-	"           r  ring: let the caller hear ringing while it waits.\n"
+	"  timeout  Seconds from now that the Dial() may wait; the setting wake_timeout\n"
+	"           when left out.\n"
+	"  options  m  message: push the text of the MESSAGE in hand. With a timeout it\n"
+	"              is pushed and waits when MessageSend() sends it.\n"
+	"           r  ring: let the caller hear ringing from now on.\n"
+	"           j  Of older releases: does nothing, and leaves PUSHWAKE_CONTACTS empty.\n"
 	"\n"
 	"  Sets PUSHWAKE_STATUS:\n"
 	"           AWAKE        a phone is awake: dial it\n"
-	"           WOKEN        a phone has registered: dial it\n"
-	"           TIMEOUT      no phone came in time, or all have declined\n"
+	"           WAKING       phones sleep, and are pushed: dial them\n"
 	"           NOBINDING    the AoR has no contact and no phone that can be pushed\n"
-	"           FAILED       no push service took the push; what could be reached without\n"
-	"                        is in PUSHWAKE_CONTACTS. Or the arguments are wrong\n"
+	"           FAILED       nobody can be reached, or the arguments are wrong\n"
 	"           UNAVAILABLE  the push engine does not answer\n"
+	"           TIMEOUT      with j\n"
 	"  PUSHWAKE_CONTACTS   what to Dial(); empty when there is nothing\n"
-	"  PUSHWAKE_WOKEN_MS   milliseconds from the push to the REGISTER, or 0\n";
+	"  PUSHWAKE_WOKEN_MS   0\n";
 
 static void set_result(struct ast_channel *chan, const struct pushwake__wake *wake)
 {
-	char number[24];
-
-	snprintf(number, sizeof(number), "%d", wake->woken_ms);
 	ast_channel_lock(chan);
 	ast_channel_stage_snapshot(chan);
 	pbx_builtin_setvar_helper(chan, "PUSHWAKE_STATUS", wake->status);
 	pbx_builtin_setvar_helper(chan, "PUSHWAKE_CONTACTS", wake->contacts ? ast_str_buffer(wake->contacts) : "");
-	pbx_builtin_setvar_helper(chan, "PUSHWAKE_WOKEN_MS", number);
+	pbx_builtin_setvar_helper(chan, "PUSHWAKE_WOKEN_MS", "0");
+	if (wake->is_joining) {
+		/* The leg of Local/join ends with it: that of the phones is the last one, whose cause Dial() tells its caller. */
+		ast_channel_hangupcause_set(chan, AST_CAUSE_SUBSCRIBER_ABSENT);
+	}
 	ast_channel_stage_snapshot_done(chan);
-	ast_channel_unlock(chan);
-}
-
-/* The first releases of Asterisk 20 have none. */
-#pragma weak ast_sip_hangup_sip2cause
-int ast_sip_hangup_sip2cause(int cause);
-
-/*!
- * No phone is left that could join: the leg that forked for them ends, about when the last phone's does, and Dial() tells its
- * caller the cause of that which ended last.
- */
-static void set_cause(struct ast_channel *chan, int answer)
-{
-	int cause = answer && ast_sip_hangup_sip2cause ? ast_sip_hangup_sip2cause(answer) : AST_CAUSE_SUBSCRIBER_ABSENT;
-
-	ast_channel_lock(chan);
-	ast_channel_hangupcause_set(chan, cause);
 	ast_channel_unlock(chan);
 }
 
@@ -145,23 +114,6 @@ static int read_arguments(struct pushwake__wake *wake, char *data)
 	return 0;
 }
 
-/*! Each phone that joins forks once more, and Dial() takes one of the channel's 20 forwards for that. It is no loop as long as
- * a run hands a phone over, and that happens so often and no more. */
-static void renew_forwards(struct ast_channel *chan)
-{
-	ast_channel_lock(chan);
-	ast_max_forwards_reset(chan);
-	ast_channel_unlock(chan);
-}
-
-/*! AMI's Redirect and the like look like a hang-up, and so does a TIMEOUT(absolute), which leads to the extension T. */
-static int is_led_elsewhere(struct ast_channel *chan)
-{
-	int flags = ast_channel_softhangup_internal_flag(chan);
-
-	return flags == AST_SOFTHANGUP_ASYNCGOTO || flags == AST_SOFTHANGUP_TIMEOUT;
-}
-
 /*! In the extension h and in hangup handlers there is nobody to wait with, and a phone that is pushed would show a call that is
  * over. A text may still go out. */
 static int is_over(struct ast_channel *chan, const struct pushwake__wake *wake)
@@ -174,37 +126,17 @@ static int is_over(struct ast_channel *chan, const struct pushwake__wake *wake)
 	return 1;
 }
 
-static int run(struct pushwake__wake *wake)
-{
-	if (wake->is_message || !pushwake__legs_are_on()) {
-		return pushwake__wake_run(wake);
-	}
-	pushwake__wake_ahead(wake);
-	return 0;
-}
-
 static int exec(struct ast_channel *chan, const char *data)
 {
-	struct pushwake__wake wake = { .chan = chan, .status = "FAILED" };
+	struct pushwake__wake wake = { .chan = chan, .status = "FAILED", .contacts = ast_str_create(256) };
 	char *copy = ast_strdupa(S_OR(data, ""));
-	int is_gone = 0;
 
-	if (!read_arguments(&wake, copy) && !is_over(chan, &wake)) {
-		wake.contacts = ast_str_create(256);
-		is_gone = wake.contacts ? run(&wake) : 0;
-		if (wake.joins && wake.joins < PUSHWAKE__MAX_JOINS) {
-			renew_forwards(chan);
-		}
-	}
-	if (is_gone && is_led_elsewhere(chan)) {
-		pushwake__calls_abandon(chan);
+	if (wake.contacts && !read_arguments(&wake, copy) && !is_over(chan, &wake)) {
+		pushwake__wake_run(&wake);
 	}
 	set_result(chan, &wake);
-	if (wake.is_joining && !is_gone && !(wake.contacts && ast_str_strlen(wake.contacts))) {
-		set_cause(chan, wake.answer);
-	}
 	ast_free(wake.contacts);
-	return is_gone ? -1 : 0;
+	return 0;
 }
 
 int pushwake__app_start(void)

@@ -22,7 +22,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_call.h"
+#include "pushwake_calls.h"
 #include "pushwake_legs.h"
 #include "pushwake_request.h"
 
@@ -252,7 +252,6 @@ static void join(const char *aor, struct pushwake__contacts *contacts)
 		const struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(contacts, index);
 		struct pushwake__told told = { .kind = PUSHWAKE__TOLD_REGISTERED, .text = pushwake__str(aor), .contact = *contact };
 
-		pushwake__calls_join(aor, contact);
 		if (pushwake__legs_are_on()) {
 			pushwake__legs_tell(&told);
 		}
@@ -275,7 +274,6 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 	if (result.step != PUSHWAKE_REGISTER_DESCRIBE) {
 		return;
 	}
-	pushwake__questions_await(request->aor);
 	pushwake__contacts_get(&contacts, request->aor);
 	keep_saved(&contacts, request);
 	for (index = 0; index < MIN(AST_VECTOR_SIZE(&contacts), ARRAY_LEN(asked)); index++) {

@@ -15,7 +15,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_call.h"
+#include "pushwake_calls.h"
 #include "pushwake_request.h"
 
 static void stripped_free(struct pushwake__stripped *stripped)
@@ -131,13 +131,8 @@ static int become(pj_pool_t *pool, pjsip_sip_uri *uri, const char *text)
 /*! Takes the push parameters out of a URI; 0 when that cannot be. */
 static int strip(struct pushwake__stripped *stripped, pj_pool_t *pool, pjsip_sip_uri *uri)
 {
-	static const pj_str_t route = { PUSHWAKE__ROUTE_PARAMETER, sizeof(PUSHWAKE__ROUTE_PARAMETER) - 1 };
 	char text[PUSHWAKE__MAX_URI];
-	pjsip_param *param;
 
-	while ((param = pjsip_param_find(&uri->other_param, &route))) {
-		pj_list_erase(param);
-	}
 	stripped->whole = uri_text(uri);
 	if (!stripped->whole || !pushwake_contact_strip(text, sizeof(text), pushwake__str(stripped->whole))
 		|| (strcmp(text, stripped->whole) && !become(pool, uri, text))) {

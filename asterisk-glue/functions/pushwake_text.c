@@ -21,7 +21,6 @@
 #include "asterisk/time.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_call.h"
 #include "pushwake_caller.h"
 #include "pushwake_legs.h"
 #include "pushwake_wake.h"
@@ -156,7 +155,8 @@ static int look(const void *data)
 	return 0;
 }
 
-void pushwake__text_watch(struct pushwake__call *call, const struct pushwake__caller *caller, int is_known)
+void pushwake__text_watch(const char *aor, const char *call_id, struct pushwake__contacts *contacts,
+	const pushwake_contact *asked, const struct pushwake__caller *caller, int is_known)
 {
 	struct text *text = waits && pushwake__silent_after() > 0 ? ast_calloc(1, sizeof(*text)) : NULL;
 	size_t index;
@@ -165,21 +165,20 @@ void pushwake__text_watch(struct pushwake__call *call, const struct pushwake__ca
 		return;
 	}
 	AST_VECTOR_INIT(&text->targets, 0);
-	text->aor = ast_strdup(call->aor);
-	text->call_id = ast_strdup(call->call_id);
+	text->aor = ast_strdup(aor);
+	text->call_id = ast_strdup(call_id);
 	text->caller = *caller;
 	text->is_known = is_known;
 	text->began = text->sent = ast_tvnow();
-	ao2_lock(call);
-	for (index = 0; index < AST_VECTOR_SIZE(&call->legs); index++) {
+	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
 		struct target target = { .call_id = NULL };
 
-		if (!pushwake__contact_copy(&target.contact, &AST_VECTOR_GET_ADDR(&call->legs, index)->contact)
+		if ((!is_known || asked[index].action == PUSHWAKE_RING)
+			&& !pushwake__contact_copy(&target.contact, AST_VECTOR_GET_ADDR(contacts, index))
 			&& AST_VECTOR_APPEND(&text->targets, target)) {
 			target_free(target);
 		}
 	}
-	ao2_unlock(call);
 	if (!text->aor || !text->call_id || (is_known && !AST_VECTOR_SIZE(&text->targets))) {
 		text_free(text);
 		return;

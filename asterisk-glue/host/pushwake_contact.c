@@ -51,7 +51,6 @@ void pushwake__contact_free(struct pushwake__contact contact)
 	ast_free(contact.endpoint);
 	ast_free(contact.flow);
 	ast_free(contact.registration);
-	ast_free(contact.path);
 }
 
 int pushwake__contact_copy(struct pushwake__contact *to, const struct pushwake__contact *from)
@@ -61,8 +60,7 @@ int pushwake__contact_copy(struct pushwake__contact *to, const struct pushwake__
 	to->endpoint = ast_strdup(from->endpoint);
 	to->flow = ast_strdup(S_OR(from->flow, ""));
 	to->registration = ast_strdup(S_OR(from->registration, ""));
-	to->path = from->path ? ast_strdup(from->path) : NULL;
-	if (to->uri && to->endpoint && to->flow && to->registration && (to->path || !from->path)) {
+	if (to->uri && to->endpoint && to->flow && to->registration) {
 		return 0;
 	}
 	pushwake__contact_free(*to);

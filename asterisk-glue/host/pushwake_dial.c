@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*!
  * \file
- * \brief Contacts as Dial() and MessageSend() take them.
+ * \brief Contacts as Dial() takes them.
  */
 #include "asterisk.h"
 
 #include "asterisk/strings.h"
-#include "asterisk/uri.h"
 #include "asterisk/utils.h"
 
 #include "pushwake_host.h"
@@ -49,22 +48,4 @@ int pushwake__dial_fit(struct ast_str **dial, size_t room, const struct pushwake
 		return 0;
 	}
 	return 1;
-}
-
-void pushwake__text_append(struct ast_str **dial, const struct pushwake__contact *contact)
-{
-	size_t size = strlen(S_OR(contact->path, "")) * 3 + 1;
-	struct pushwake__contact routed = *contact;
-	char *route = ast_alloca(size);
-	char *uri = NULL;
-
-	if (!ast_strlen_zero(contact->path)) {
-		ast_uri_encode(contact->path, route, size, ast_uri_http);
-		if (ast_asprintf(&uri, "%s;" PUSHWAKE__ROUTE_PARAMETER "=%s", contact->uri, route) < 0) {
-			return;
-		}
-		routed.uri = uri;
-	}
-	pushwake__dial_append(dial, &routed);
-	ast_free(uri);
 }

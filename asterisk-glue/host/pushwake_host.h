@@ -9,7 +9,7 @@
  *   module/     what Asterisk loads: start and stop, console, AMI, the engine's supervisor
  *   functions/  PushWake() and PUSHWAKE() of the dialplan, and what PJSIP's REGISTERs bring
  *   legs/       waiting legs: what plain Dial() dials
- *   calls/      calls for which phones are woken, their legs, and what the engine says of them
+ *   calls/      what PushWake() has woken, phones that came too late, other nodes, hints
  *   host/       settings, the client, contacts, who calls
  */
 #ifndef PUSHWAKE_HOST_H
@@ -102,8 +102,6 @@ struct pushwake__contact {
 	int reach;
 	/*! A proxy stands before the phone. */
 	int behind_proxy;
-	/*! Path (RFC 3327) by which another node reaches it; NULL for a contact that this registrar has. */
-	char *path;
 };
 AST_VECTOR(pushwake__contacts, struct pushwake__contact);
 
@@ -153,11 +151,5 @@ void pushwake__dial_append(struct ast_str **dial, const struct pushwake__contact
 
 /*! The same if the whole string has room then; 0: it was left out. */
 int pushwake__dial_fit(struct ast_str **dial, size_t room, const struct pushwake__contact *contact);
-
-/*! The contact as MessageSend() takes it: its Path goes with the URI, and becomes a Route when the MESSAGE is sent. */
-void pushwake__text_append(struct ast_str **dial, const struct pushwake__contact *contact);
-
-/*! Parameter of a URI on its way through the dialplan: where its MESSAGE goes. No phone may say that of itself. */
-#define PUSHWAKE__ROUTE_PARAMETER "pushwake-route"
 
 #endif /* PUSHWAKE_HOST_H */

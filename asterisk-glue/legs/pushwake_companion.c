@@ -266,7 +266,7 @@ void pushwake__companion_check(const char *aor)
 {
 	char *copy;
 
-	if (!worker || !pushwake__legs_are_on()) {
+	if (!worker || !pushwake__legs_wake_all()) {
 		return;
 	}
 	if (!aor) {
@@ -301,7 +301,7 @@ static void leave(const char *name, int coming)
 
 void pushwake__companion_leave(const char *name, int coming)
 {
-	if (pushwake__legs_are_on()) {
+	if (pushwake__legs_wake_all()) {
 		ast_mutex_lock(&place_lock);
 		note_register(name);
 		leave(name, coming);
@@ -311,7 +311,7 @@ void pushwake__companion_leave(const char *name, int coming)
 
 void pushwake__companion_return(const char *name)
 {
-	if (pushwake__legs_are_on()) {
+	if (pushwake__legs_wake_all()) {
 		ast_mutex_lock(&place_lock);
 		ao2_find(all_registering, name, OBJ_SEARCH_KEY | OBJ_UNLINK | OBJ_NODATA);
 		ast_mutex_unlock(&place_lock);
@@ -321,7 +321,7 @@ void pushwake__companion_return(const char *name)
 
 void pushwake__companion_know(const char *name)
 {
-	if (pushwake__legs_are_on()) {
+	if (pushwake__legs_wake_all()) {
 		put(bound, name, 1);
 	}
 }
@@ -340,7 +340,7 @@ static void deleted(const void *object)
 {
 	const struct ast_sip_contact *contact = object;
 
-	if (pushwake__legs_are_on() && !pushwake__companion_is(contact->uri)) {
+	if (pushwake__legs_wake_all() && !pushwake__companion_is(contact->uri)) {
 		settle(contact->aor);
 		pushwake__companion_check(contact->aor);
 	}

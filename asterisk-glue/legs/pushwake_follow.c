@@ -259,8 +259,8 @@ int pushwake__follow_start(void)
 	int fit = 0;
 
 	if (!is_of_headers(pj_get_version())) {
-		ast_log(LOG_WARNING, "This res_pushwake.so was built for PJSIP %d.%d.%d and this is %s: plain Dial() does not wake phones, "
-			"and PushWake() does; build it against the headers of this Asterisk\n", PJ_VERSION_NUM_MAJOR, PJ_VERSION_NUM_MINOR,
+		ast_log(LOG_WARNING, "This res_pushwake.so was built for PJSIP %d.%d.%d and this is %s, so calls wake no phones; "
+			"build it for this Asterisk\n", PJ_VERSION_NUM_MAJOR, PJ_VERSION_NUM_MINOR,
 			PJ_VERSION_NUM_REV, pj_get_version());
 		return -1;
 	}
@@ -268,8 +268,8 @@ int pushwake__follow_start(void)
 		return -1;
 	}
 	if (ast_sip_push_task_wait_servant(NULL, fit_task, &fit) || !fit) {
-		ast_log(LOG_WARNING, "This res_pushwake.so was built for a PJSIP %s that is configured otherwise: plain Dial() does not wake "
-			"phones, and PushWake() does; build it against the headers of this Asterisk\n", pj_get_version());
+		ast_log(LOG_WARNING, "This res_pushwake.so was built for a PJSIP %s that is configured otherwise, so calls wake no "
+			"phones; build it for this Asterisk\n", pj_get_version());
 		ast_sip_unregister_service(&left);
 		return -1;
 	}

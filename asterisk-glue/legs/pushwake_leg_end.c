@@ -24,6 +24,11 @@ void pushwake__leg_hung_up(struct pushwake__waiter *waiter, struct ast_channel *
 	int how = PUSHWAKE_CALL_CANCELLED;
 	char *reason = NULL;
 
+	if (!waiter->handle) {
+		/* The library has yet to ask who it is, and the CANCEL tells it. */
+		ao2_cleanup(ahead);
+		return;
+	}
 	if (is_elsewhere) {
 		said = "SIP;cause=200";
 	} else if (ahead) {

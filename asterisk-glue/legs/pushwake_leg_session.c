@@ -21,7 +21,8 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_call.h"
+#include "pushwake_ahead.h"
+#include "pushwake_calls.h"
 #include "pushwake_legs.h"
 #include "pushwake_supplement.h"
 
@@ -218,24 +219,14 @@ static int is_of_node(struct ast_channel *chan)
 	return is;
 }
 
-/*!
- * Somebody has seen to it: PushWake() of the dialplan, or another node, whose call this is; or a phone that has just
- * registered is shown the end of a call.
- */
+/*! Somebody has seen to it: another node, whose call this is; or a phone that has just registered is shown the end of a call. */
 static int is_woken(struct ast_channel *chan)
 {
 	char *shown = pushwake__show_end_call_id(chan);
-	struct pushwake__calls calls;
-	int count;
+	int is = shown || is_of_node(chan);
 
-	if (shown || is_of_node(chan)) {
-		ast_free(shown);
-		return 1;
-	}
-	pushwake__calls_of(&calls, chan, 0);
-	count = (int) AST_VECTOR_SIZE(&calls);
-	pushwake__calls_free(&calls);
-	return count > 0;
+	ast_free(shown);
+	return is;
 }
 
 /*!
@@ -306,6 +297,21 @@ static int is_beside(struct ast_sip_session *session, pjsip_tx_data *tdata)
 	return is;
 }
 
+/*! PushWake() of the dialplan has woken phones of this AoR. */
+static int is_ahead(struct ast_channel *chan, const char *aor)
+{
+	struct pushwake__ahead *ahead = pushwake__ahead_of(chan, aor);
+
+	ao2_cleanup(ahead);
+	return ahead != NULL;
+}
+
+/*! Whether phones of this AoR may have to be woken for an INVITE to a phone of theirs. */
+static int may_wake(struct ast_channel *chan, const char *aor)
+{
+	return (pushwake__legs_wake_all() || is_ahead(chan, aor)) && pushwake_may_wake(pushwake__client(), pushwake__str(aor)) == 1;
+}
+
 static void outgoing_request(struct ast_sip_session *session, pjsip_tx_data *tdata)
 {
 	char uri[PUSHWAKE__MAX_URI];
@@ -321,7 +327,7 @@ static void outgoing_request(struct ast_sip_session *session, pjsip_tx_data *tda
 	uri[MAX(len, 0)] = '\0';
 	aor = aor_of(session, uri);
 	if (aor && (pushwake__place_is(pjsip_uri_get_uri(tdata->msg->line.req.uri))
-		|| pushwake_may_wake(pushwake__client(), pushwake__str(aor)) == 1)) {
+		|| may_wake(session->channel, aor))) {
 		divert(session, tdata, aor, uri);
 	}
 	ast_free(aor);
@@ -345,6 +351,7 @@ static void session_end(struct ast_sip_session *session)
 		pushwake__waiter_end(waiter, PUSHWAKE_CALL_ANSWERED, 200, "");
 	} else if (cause == PJSIP_SC_REQUEST_TERMINATED || !cause) {
 		pushwake__leg_hung_up(waiter, session->channel, "");
+		pushwake__waiter_end(waiter, PUSHWAKE_CALL_CANCELLED, 487, "");
 	} else {
 		pushwake__waiter_end(waiter, PUSHWAKE_CALL_FAILED, cause, "");
 		/* Its bindings may be gone without anybody's having said so. */

@@ -3,7 +3,7 @@
  * \file
  * \brief Starts and stops waiting legs.
  *
- * What one of them does not find in this Asterisk leaves plain Dial() as it is: PushWake() of the dialplan goes on.
+ * What one of them does not find in this Asterisk leaves it as without push.
  */
 #include "asterisk.h"
 
@@ -33,8 +33,8 @@ static void stop_parts(size_t count)
 	}
 }
 
-/*! Whether plain Dial() is to wake phones. */
-static int are_wanted(void)
+/*! Whether plain Dial() is to wake phones, and not PushWake() alone. */
+static int wakes_all(void)
 {
 	char wait[16] = "";
 
@@ -48,16 +48,13 @@ int pushwake__legs_start(void)
 {
 	size_t index;
 
-	if (!are_wanted()) {
-		return 0;
-	}
 	for (index = 0; index < ARRAY_LEN(parts); index++) {
 		if (parts[index].start()) {
 			stop_parts(index);
 			return 0;
 		}
 	}
-	pushwake__legs_switch(1);
+	pushwake__legs_switch(1, wakes_all());
 	return 0;
 }
 
@@ -66,7 +63,7 @@ void pushwake__legs_stop(void)
 	if (!pushwake__legs_are_on()) {
 		return;
 	}
-	pushwake__legs_switch(0);
+	pushwake__legs_switch(0, 0);
 	stop_parts(ARRAY_LEN(parts));
 	pushwake__legs_drop();
 }

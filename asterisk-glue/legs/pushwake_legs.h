@@ -37,6 +37,8 @@ struct pushwake__waiter {
 	struct pushwake__caller *caller;
 	/*! Call-ID that pushes have. */
 	char *push_id;
+	/*! Its caller has hung up before the INVITE went out. */
+	int is_late;
 	/*! Seconds to wait, 0: the setting wake_timeout. */
 	int seconds;
 	/*! Which phones were dialled, enum pushwake_scope; for PUSHWAKE_SCOPE_CONTACTS the contact. */
@@ -120,9 +122,10 @@ void pushwake__tell_stop(void);
 
 /* ---- pushwake_waiter.c */
 
-/*! Whether plain Dial() wakes phones. */
+/*! Whether requests can wait; and whether plain Dial() wakes phones, and not PushWake() alone. */
 int pushwake__legs_are_on(void);
-void pushwake__legs_switch(int is_on);
+int pushwake__legs_wake_all(void);
+void pushwake__legs_switch(int is_on, int is_for_all);
 
 /*! References, or NULL. */
 struct pushwake__waiter *pushwake__waiter_of(struct ast_sip_session *session);

@@ -115,6 +115,11 @@ static void describe(const pushwake_leg_order *order)
 	pushwake__copy(aor, sizeof(aor), order->aor);
 	pushwake__copy(call_id, sizeof(call_id), order->call_id);
 	waiter = pushwake__waiter_named(call_id);
+	if (waiter && waiter->is_late) {
+		ao2_ref(waiter, -1);
+		pushwake_legs_ended(legs, order->handle, PUSHWAKE_CALL_CANCELLED, 487, pushwake__str(""));
+		return;
+	}
 	pushwake__contacts_get(&contacts, aor);
 	asked = ast_calloc(AST_VECTOR_SIZE(&contacts) + 1, sizeof(*asked));
 	if (waiter && waiter->scope == PUSHWAKE_SCOPE_CONTACTS && !waiter->handle

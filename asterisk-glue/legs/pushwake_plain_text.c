@@ -83,7 +83,7 @@ static int look(void *data)
 	struct text *text = data;
 	struct text *silent = texts ? ao2_find(texts, text, OBJ_SEARCH_OBJECT | OBJ_UNLINK) : NULL;
 
-	if (silent && pushwake__legs_are_on()) {
+	if (silent && pushwake__legs_wake_all()) {
 		pjsip_endpt_send_request(ast_sip_get_pjsip_endpoint(), text->copy, -1, NULL, NULL);
 		text->copy = NULL;
 	}
@@ -153,7 +153,7 @@ void pushwake__plain_text_sent(struct ast_sip_endpoint *endpoint, pjsip_tx_data 
 	struct text *known;
 	char *aor;
 
-	if (!pushwake__legs_are_on() || !endpoint || pushwake__silent_after() <= 0 || pushwake__forwards()) {
+	if (!pushwake__legs_wake_all() || !endpoint || pushwake__silent_after() <= 0 || pushwake__forwards()) {
 		return;
 	}
 	known = find(tdata->msg, 0); /* it goes out once more, with credentials */
@@ -170,7 +170,7 @@ void pushwake__plain_text_answered(const pjsip_rx_data *rdata)
 	int status = rdata->msg_info.msg->line.status.code;
 	struct text *text;
 
-	if (!pushwake__legs_are_on() || status < 200 || status == PJSIP_SC_UNAUTHORIZED
+	if (!pushwake__legs_wake_all() || status < 200 || status == PJSIP_SC_UNAUTHORIZED
 		|| status == PJSIP_SC_PROXY_AUTHENTICATION_REQUIRED) {
 		return;
 	}

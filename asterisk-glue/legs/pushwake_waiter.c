@@ -18,6 +18,7 @@
 #define BUCKETS 1021
 
 static int are_on;
+static int wake_all;
 static struct ao2_container *by_call_id;
 static struct ao2_container *by_handle;
 
@@ -26,8 +27,14 @@ int pushwake__legs_are_on(void)
 	return __atomic_load_n(&are_on, __ATOMIC_ACQUIRE);
 }
 
-void pushwake__legs_switch(int is_on)
+int pushwake__legs_wake_all(void)
 {
+	return __atomic_load_n(&wake_all, __ATOMIC_ACQUIRE);
+}
+
+void pushwake__legs_switch(int is_on, int is_for_all)
+{
+	__atomic_store_n(&wake_all, is_on && is_for_all, __ATOMIC_RELEASE);
 	__atomic_store_n(&are_on, is_on, __ATOMIC_RELEASE);
 }
 
@@ -100,6 +107,7 @@ static void read_call(struct pushwake__waiter *waiter, struct ast_channel *chan)
 	struct pushwake__ahead *ahead = pushwake__ahead_of(chan, waiter->aor);
 
 	if (ahead) {
+		waiter->is_late = ahead->reason != NULL;
 		waiter->seconds = pushwake__ahead_use(ahead);
 		waiter->push_id = ast_strdup(ahead->call_id);
 		ao2_ref(ahead, -1);

@@ -11,7 +11,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_call.h"
+#include "pushwake_calls.h"
 #include "pushwake_legs.h"
 #include "pushwake_module.h"
 #include "pushwake_query.h"

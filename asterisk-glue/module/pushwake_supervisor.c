@@ -13,14 +13,12 @@
 #include "asterisk/logger.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_call.h"
+#include "pushwake_calls.h"
 #include "pushwake_legs.h"
 #include "pushwake_module.h"
 
 /*! How long Asterisk's start, or a reload with other settings, waits for the engine. */
 #define START_WAIT_MS 2000
-/*! How long an engine that was silent is left alone. */
-#define RESUME_MS 250
 /*! How long an engine that did not say how a phone stands is left alone. */
 #define PROBE_MS 1000
 
@@ -28,8 +26,6 @@ static pthread_t thread = AST_PTHREADT_NULL;
 static int stop_fd = -1;
 static int engine_pid;
 static pushwake_supervisor *supervisor;
-/*! Calls are left that a new engine has not heard of. */
-static int resumes;
 
 static void on_result(void *context, const pushwake_result *result)
 {
@@ -50,8 +46,6 @@ static void on_verb(void *context, const pushwake_verb *verb)
 
 static void on_engine(void *context)
 {
-	pushwake__calls_resume();
-	resumes = 1;
 	pushwake__devstates_ask_again(0);
 	pushwake__companion_check(NULL);
 }
@@ -82,15 +76,14 @@ static int left_ms(struct timeval then, int pause)
 	return MAX(0, pause - (int) ast_tvdiff_ms(ast_tvnow(), then));
 }
 
-/*! How long the thread may wait: as the library says, or until calls are handed over again or a state is asked for. */
-static int pause_ms(struct timeval resumed, struct timeval probed)
+/*! How long the thread may wait: as the library says, or until a state is asked for. */
+static int pause_ms(struct timeval probed)
 {
 	int pause = pushwake_supervisor_timeout_ms(supervisor);
 	int legs;
 
 	pause = pause < 0 ? INT_MAX : pause;
 	pause = pushwake__devstates_unknown() ? MIN(pause, left_ms(probed, PROBE_MS)) : pause;
-	pause = resumes ? MIN(pause, left_ms(resumed, RESUME_MS)) : pause;
 	legs = pushwake__legs_timeout_ms();
 	return legs < 0 ? pause : MIN(pause, legs);
 }
@@ -98,7 +91,7 @@ static int pause_ms(struct timeval resumed, struct timeval probed)
 static void *run(void *data)
 {
 	struct pollfd fds[4] = { { .events = POLLIN }, { .events = POLLIN }, { .events = POLLIN }, { .events = POLLIN } };
-	struct timeval resumed = { 0, 0 }, probed = ast_tvnow();
+	struct timeval probed = ast_tvnow();
 	eventfd_t count;
 
 	fds[0].fd = stop_fd;
@@ -108,16 +101,12 @@ static void *run(void *data)
 		pushwake_supervisor_process(supervisor);
 		pushwake__legs_process();
 		__atomic_store_n(&engine_pid, pushwake_supervisor_engine_pid(supervisor), __ATOMIC_RELEASE);
-		if (resumes && ast_tvdiff_ms(ast_tvnow(), resumed) >= RESUME_MS) {
-			resumes = pushwake__calls_resume_on();
-			resumed = ast_tvnow();
-		}
 		if (!left_ms(probed, PROBE_MS)) {
 			pushwake__devstates_ask_again(1);
 			probed = ast_tvnow();
 		}
 		fds[1].fd = pushwake_supervisor_fd(supervisor);
-		poll(fds, ARRAY_LEN(fds), pause_ms(resumed, probed));
+		poll(fds, ARRAY_LEN(fds), pause_ms(probed));
 		if (fds[0].revents) {
 			return NULL;
 		}

@@ -17,7 +17,7 @@
 #include "asterisk/module.h"
 
 #include "pushwake_ahead.h"
-#include "pushwake_call.h"
+#include "pushwake_calls.h"
 #include "pushwake_legs.h"
 #include "pushwake_module.h"
 #include "pushwake_request.h"
@@ -45,15 +45,11 @@ static const struct {
 	void (*stop)(void);
 } parts[] = {
 	{ "settings", start_settings, pushwake__settings_stop },
-	{ "calls", pushwake__calls_start, pushwake__calls_stop },
 	{ "phones woken ahead", pushwake__ahead_start, pushwake__ahead_stop },
-	{ "calls being asked about", pushwake__questions_start, pushwake__questions_stop },
-	{ "abandoned calls", pushwake__abandoned_start, pushwake__abandoned_stop },
-	{ "legs", pushwake__session_start, pushwake__session_stop },
+	{ "callers", pushwake__session_start, pushwake__session_stop },
 	{ "edge proxies", pushwake__path_start, pushwake__path_stop },
 	{ "nodes", pushwake__node_start, pushwake__node_stop },
 	{ "messages of nodes", pushwake__node_text_start, pushwake__node_text_stop },
-	{ "answers", pushwake__answer_start, pushwake__answer_stop },
 	{ "waiting legs", pushwake__legs_start, pushwake__legs_stop },
 	{ "device state", pushwake__devstate_start, pushwake__devstate_stop },
 	{ "manager", pushwake__manager_start, pushwake__manager_stop },

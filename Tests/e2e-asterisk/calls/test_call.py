@@ -41,12 +41,14 @@ def test_the_push_names_call_and_caller(sleeper, caller, user):
 
 
 @pytest.mark.alone
-def test_wake_to_invite_is_quick(sleeper, caller, user):
+def test_wake_to_invite_is_quick(sleeper, caller, user, asterisk):
     phone = sleeper()
     delays = []
     for _ in range(10):
+        before = len(asterisk.log())
         call = caller.call(user)
         call.expect(180)
+        asterisk.wait_log("is ringing", since=before)
         awake = phone._phone()
         awake.instance = phone.instance
         awake.register(phone.parameters)
@@ -183,9 +185,11 @@ def test_a_phone_that_declines_ends_the_call_at_once(sleeper, caller, user):
     assert time.monotonic() - started < 1
 
 
-def test_one_declines_and_the_other_answers_later(sleeper, caller, user):
+def test_one_declines_and_the_other_answers_later(sleeper, caller, user, asterisk):
     first, second = sleeper(), sleeper(fcm)
+    before = len(asterisk.log())
     call = caller.call(user)
+    asterisk.wait_log("is ringing", since=before)
     early = first.wait_and_wake()
     early.reply(early.expect_request("INVITE"), 486, "Busy Here")
     early.expect_request("ACK")

@@ -283,8 +283,7 @@ def test_a_message_reaches_a_phone_that_is_awake(phones, asterisk, caller, user,
 def test_a_message_waits_for_its_phone(phones, asterisk, caller, user, simulator):
     with open(asterisk.host_at / "etc/extensions.conf", "a") as f:
         f.write(f"[messages](+)\nexten => wait-{user},1,PushWake({user},10,m)\n"
-                f" same => n,ExecIf($[\"${{PUSHWAKE_STATUS}}\" = \"WOKEN\"]?MessageSend(pjsip:{user},${{MESSAGE(from)}}))\n"
-                " same => n,Hangup()\n")  # fmt: skip
+                " same => n,MessageSend(pjsip:${PUSHWAKE_CONTACTS:6},${MESSAGE(from)})\n same => n,Hangup()\n")  # fmt: skip
     asterisk.cli("dialplan reload")
     token = fcm_token()
     phone = phones(user, asterisk.address, "tcp")
@@ -441,7 +440,7 @@ def test_the_sender_of_a_text_is_the_one_who_sent_it(phones, asterisk, user, sim
 def test_a_phone_that_is_to_read_a_text_does_not_ring(phones, asterisk, caller, user, simulator):
     asterisk.add_extension(user, f"hint,PushWake:{user}")
     with open(asterisk.host_at / "etc/extensions.conf", "a") as f:
-        f.write(f"[messages](+)\nexten => text-{user},1,PushWake({user},10,m)\n same => n,Hangup()\n")
+        f.write(f"[messages](+)\nexten => text-{user},1,PushWake({user},,m)\n same => n,Hangup()\n")
     asterisk.cli("dialplan reload")
     token = fcm_token()
     phone = phones(user, asterisk.address)

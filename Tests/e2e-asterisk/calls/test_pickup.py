@@ -7,7 +7,7 @@ import pytest
 from servers import wait_until
 from sleeper import fcm
 
-# As docs/asterisk-pushwake.md says, in a context of its own.
+# As the manual of older releases said, in a context of its own.
 DIALPLAN = """
 [desks]
 exten => _1XX,1,Dial(Local/${EXTEN}@ringing,60,b(groups^s^1))

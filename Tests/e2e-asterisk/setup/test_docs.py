@@ -12,7 +12,7 @@ from voice import voice
 
 PAGE = (ROOT / "docs" / "asterisk.md").read_text()
 WITH_APPLICATION = (ROOT / "docs" / "asterisk-pushwake.md").read_text()
-QUEUE = re.search(r"^exten => 8000,1,Queue\(support\)\n", WITH_APPLICATION, re.M).group()
+QUEUE = re.search(r"^exten => 8000,1,Queue\(support\)\n", PAGE, re.M).group()
 TRUNK = "\n[trunk]\nexten => _X.,1,Answer()\n same => n,Wait(2)\n"
 NOTICE = re.search(r"```\n(#!/bin/sh\n# /usr/local/bin/mailbox-notice.*?)```", PAGE, re.S)[1]
 def files(page):

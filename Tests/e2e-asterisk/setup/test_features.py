@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""Features of Asterisk that dial by themselves, with what docs/asterisk-pushwake.md prints for them."""
+"""Features of Asterisk that dial by themselves, with what the manual of older releases printed for them."""
 
 import re
 
-from conftest import ROOT, SAMPLE
+from conftest import SAMPLE
 from servers import wait_until
 from sleeper import Sleeper, fcm
 
-PAGE = (ROOT / "docs" / "asterisk-pushwake.md").read_text()
-
-
-def printed(begin):
-    return re.search(r"```\n(" + re.escape(begin) + r"\n.*?)```", PAGE, re.S)[1]
+COMEBACK = """
+[comeback]
+exten => _PJSIP_X.,1,Goto(phones,${EXTEN:6},1)
+"""
+PARKING = """
+[default]
+comebacktoorigin = no
+comebackcontext = comeback
+"""
+FOLLOW_ME = """
+[100]
+context = agents
+number = 100,25
+"""
 
 
 def transfer(phone, invite, target):
@@ -33,9 +42,9 @@ def end(call, phone, asterisk):
 
 
 def test_a_parked_call_that_comes_back_wakes_its_phone(make_asterisk, phones, simulator):
-    asterisk = make_asterisk(extensions=SAMPLE.read_text() + printed("[comeback]"), settings={"wake_timeout": 10}, start=False)
+    asterisk = make_asterisk(extensions=SAMPLE.read_text() + COMEBACK, settings={"wake_timeout": 10}, start=False)
     asterisk.add_modules("res_parking", "res_pjsip_refer")
-    asterisk.write("res_parking.conf", printed("; res_parking.conf") + "parkext = 700\nparkpos = 701-720\ncontext = phones\nparkingtime = 3\n")
+    asterisk.write("res_parking.conf", PARKING + "parkext = 700\nparkpos = 701-720\ncontext = phones\nparkingtime = 3\n")
     asterisk.start()
     asterisk.wait_engine()
     sleeper = Sleeper(phones, asterisk, simulator, "100", fcm, "tcp")
@@ -59,7 +68,7 @@ def test_a_parked_call_that_comes_back_wakes_its_phone(make_asterisk, phones, si
 def test_follow_me_wakes_a_phone(make_asterisk, phones, simulator):
     asterisk = make_asterisk(settings={"wake_timeout": 10}, start=False)
     asterisk.add_modules("app_followme", "app_playback", "format_gsm", "codec_gsm")
-    asterisk.write("followme.conf", printed("; followme.conf"))
+    asterisk.write("followme.conf", FOLLOW_ME)
     asterisk.add_extension("follow", "FollowMe(100,d)", "Hangup(20)")
     asterisk.start()
     asterisk.wait_engine()

@@ -21,7 +21,7 @@ extension SettingsTable {
         ),
         .init(
             .wait, "wait", .choice(["dialplan", "leg"]), "leg", takesRestart: true,
-            "What wakes phones in Asterisk. leg: whatever dials them, such as `Dial(PJSIP/100)` or a queue; `PushWake()` of the dialplan goes on as well. dialplan: `PushWake()` alone. Read when the module is loaded. Kamailio has a parameter of its own of this name."
+            "What wakes phones in Asterisk. leg: whatever dials them, such as `Dial(PJSIP/100)` or a queue. dialplan: only a `Dial()` for which the dialplan has called `PushWake()`. Read when the module is loaded. Kamailio has a parameter of its own of this name."
         ),
         .init(
             .ringAll, "ring_all", .flag, "0",
