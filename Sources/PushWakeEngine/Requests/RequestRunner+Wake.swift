@@ -253,10 +253,13 @@ extension RequestRunner {
             endsAt: message.event == .call ? wall.addingReportingOverflow(wait / 1000).partialValue : 0)
         content.hasVideo = message.offersVideo
         (content.fromTag, content.callerKey) = (message.fromTag, message.callerKey)
-        let trace = context.traces.begin(
-            method: message.method.isEmpty ? message.event.name : message.method, aor: message.aor,
-            callID: message.callID,
-            cseq: message.cseq, from: message.fromURI, now: now - age)
+        // Of the same devices in the same order it is one trace.
+        let begun = message.scope == .user && ahead?.isAhead == true ? ahead?.trace : nil
+        let trace =
+            begun
+            ?? context.traces.begin(
+                method: message.method.isEmpty ? message.event.name : message.method, aor: message.aor,
+                callID: message.callID, cseq: message.cseq, from: message.fromURI, now: now - age)
         for index in devices.devices.indices {
             if let binding = devices.chosen[index].map({ bindings[$0.index] }) {
                 context.traces.name(trace, device: index, binding)
