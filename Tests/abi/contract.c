@@ -512,7 +512,9 @@ static void check_legs(pushwake_settings *settings)
     CHECK(pushwake_legs_new(&legs, settings, &config) == PUSHWAKE_OK);
     CHECK(pushwake_legs_receive(legs, text("what is this")) == PUSHWAKE_OK && legs_answers == 0);
     CHECK(pushwake_legs_receive(legs, text(invite)) == PUSHWAKE_OK);
-    CHECK(legs_answers == 1 && legs_orders == 1 && pushwake_legs_timeout_ms(legs) > 0);
+    CHECK(legs_answers == 0 && legs_orders == 1 && pushwake_legs_timeout_ms(legs) > 0);
+    /* A copy shows that its sender waits for an answer. */
+    CHECK(pushwake_legs_receive(legs, text(invite)) == PUSHWAKE_OK && legs_answers == 1 && legs_orders == 1);
     CHECK(pushwake_legs_process(legs) == PUSHWAKE_OK);
     INVALID(pushwake_legs_described(legs, 1, NULL, 1));
     CHECK(pushwake_legs_described(legs, 1, &user, 1) == PUSHWAKE_OK);
