@@ -11,6 +11,7 @@
 #include "asterisk/causes.h"
 #include "asterisk/channel.h"
 #include "asterisk/datastore.h"
+#include "asterisk/module.h"
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
@@ -53,6 +54,7 @@ static void hung_free(void *data)
 	pushwake__leg_hung_up(hung->waiter, hung->chan, "");
 	ao2_ref(hung->waiter, -1);
 	ast_free(hung);
+	ast_module_unref(AST_MODULE_SELF);
 }
 
 static void hung_moved(void *data, struct ast_channel *from, struct ast_channel *to)
@@ -79,6 +81,8 @@ void pushwake__leg_watch(struct ast_channel *chan, struct pushwake__waiter *wait
 	hung->waiter = ao2_bump(waiter);
 	hung->chan = chan;
 	store->data = hung;
+	/* The channel holds pointers into this module until it goes. */
+	ast_module_ref(AST_MODULE_SELF);
 	ast_channel_lock(chan);
 	ast_channel_datastore_add(chan, store);
 	ast_channel_unlock(chan);
