@@ -96,6 +96,15 @@ def test_a_suspended_phone_is_pushed_and_gets_no_invite_before(frozen, caller, u
     assert len(phone.pushes) == 1
 
 
+def test_a_suspended_phone_that_runs_again_rings_where_it_was(frozen, caller, user):
+    """The OPTIONS that asked it is answered late."""
+    phone = frozen()
+    call = caller.call(user)
+    phone.simulator.wait_push(phone.token)
+    take(call, phone.socket, phone.socket.expect_request("INVITE"))
+    assert len(phone.pushes) == 1
+
+
 def test_the_caller_hangs_up_while_it_waits(sleeper, caller, user, asterisk):
     phone = sleeper(fcm)
     call = caller.call(user)
