@@ -241,7 +241,7 @@ test-packages: build ## packages, repository and tarball in fresh Debian 11 to 1
 	@scripts/make/tarball.sh
 	$(AS_ROOT) env PUSHWAKE_SUITES="$(SUITES)" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/packages
 
-test-phones: ## PJSIP, Linphone and baresip with a real Kamailio, and through the gateway at an Asterisk (needs build, root)
+test-phones: ## PJSIP, Linphone and baresip at a real Kamailio, at an Asterisk, and through the gateway (needs build, root)
 	@scripts/make/setup.sh --phones
 	$(AS_ROOT) $(PYTHON) -m pytest -q -p no:cacheprovider Tests/phones
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Real phones before a real Kamailio: PJSIP, Linphone and baresip."""
+"""Real phones before a real Kamailio or Asterisk: PJSIP, Linphone and baresip."""
 
 import itertools
 import pathlib
@@ -9,6 +9,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "stacks"), str(HERE / "proxies"), str(HERE.parent / "e2e")]
+sys.path.append(str(HERE.parent / "e2e-asterisk"))
 
 from baresip import Baresip  # noqa: E402
 from linphone import Linphone  # noqa: E402

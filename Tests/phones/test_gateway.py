@@ -4,8 +4,9 @@
 import pytest
 
 from linphone import Linphone
+from pbx import USERS
 from pjsip import PJSIP
-from upper import USERS, GatewayForPhones, Server
+from upper import GatewayForPhones, Server
 
 NUMBERS = iter(USERS)
 EXPIRES = 12

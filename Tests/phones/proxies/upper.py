@@ -1,22 +1,15 @@
 # SPDX-License-Identifier: MIT
 """A real Asterisk without any module of ours, and the gateway of docs/gateway.md before it, as the phones see them."""
 
-import pathlib
 import subprocess
-import sys
 import types
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.append(str(ROOT / "Tests/e2e-asterisk"))
+from gateway_pair import Gateway, strip
+from pbx import PBX
+from peers.upstream import REALM, name_server
+from proxy import HOST, Certificate
+from servers import PUSHWAKE
 
-from asterisk_server import Asterisk, ChrootSimulator  # noqa: E402
-from gateway_pair import Gateway, strip  # noqa: E402
-from peers.upstream import REALM, name_server  # noqa: E402
-from proxy import HOST, Certificate  # noqa: E402
-from servers import PUSHWAKE  # noqa: E402
-from workplace import Workplace  # noqa: E402
-
-USERS = [str(number) for number in range(101, 150)]
 DIALPLAN = """[phones]
 exten => _1XX,1,Dial(PJSIP/${EXTEN},40)
 [messages]
@@ -24,23 +17,13 @@ exten => _1XX,1,MessageSend(pjsip:${EXTEN},${MESSAGE(from)})
 """
 
 
-class Server:
+class Server(PBX):
     """Asterisk as a distribution ships it: calls by extension, messages to extensions."""
 
-    def __init__(self):
-        made = subprocess.run([ROOT / "scripts/chroot/asterisk-chroot.sh"], stdout=subprocess.PIPE, text=True, check=True)
-        self.workplace = Workplace(made.stdout.strip())
-        self.simulator = ChrootSimulator(self.workplace)
-        self.asterisk = None
-
     def start(self, directory):
-        self.simulator.start()
         nothing = directory / "nothing"
         nothing.touch()
-        self.asterisk = Asterisk(self.workplace, "phones", nothing)
-        for user in USERS:
-            self.asterisk.add_phone(user)
-        self.asterisk.write("extensions.conf", DIALPLAN)
+        self.prepare(nothing, DIALPLAN)
         strip(self.asterisk)
         self.asterisk.start()
         return self
@@ -48,12 +31,6 @@ class Server:
     def contacts(self, user):
         """What Asterisk has of a user."""
         return [line for line in self.asterisk.cli(f"pjsip show aor {user}").splitlines() if f"Contact:  {user}/" in line]
-
-    def stop(self):
-        if self.asterisk:
-            self.asterisk.stop()
-        self.simulator.stop()
-        self.workplace.remove()
 
 
 class GatewayForPhones(Gateway):

@@ -75,7 +75,8 @@ class Baresip(Softphone):
     def tell(self, do, **arguments):
         command, parameter = {
             "call": ("dial", arguments.get("uri")), "answer": ("accept", None), "decline": ("hangup", None),
-            "hang_up": ("hangup", None), "hold": ("hold", None), "unhold": ("resume", None), "quit": ("quit", None)}[do]
+            "hang_up": ("hangup", None), "hold": ("hold", None), "unhold": ("resume", None),
+            "transfer": ("transfer", arguments.get("uri")), "quit": ("quit", None)}[do]
         self._command(command, parameter)
 
     def _command(self, command, parameter=None):
