@@ -384,7 +384,8 @@ extension RegistrationReader {
     /// Whether a Contact is what a phone without push sends as a rule, seen at one walk: one URI in brackets, with no parameter
     /// that may be about push, nothing long, and nothing that could be read in two ways.
     private static func isPlain(_ value: Span<UInt8>) -> Bool {
-        guard value.count <= SIPLimits.longestName, value.count > 2, value[0] == ASCII.less, value[1] != ASCII.greater else {
+        guard value.count <= SIPLimits.longestName, value.count > 2, value[0] == ASCII.less, value[1] != ASCII.greater
+        else {
             return false
         }
         var isInURI = true
@@ -405,7 +406,9 @@ extension RegistrationReader {
                     index &+= 1
                 }
                 index &+= 1
-                guard index == value.count || index < value.count && value[index] == ASCII.semicolon else { return false }
+                guard index == value.count || index < value.count && value[index] == ASCII.semicolon else {
+                    return false
+                }
             case 0...0x20, ASCII.quote, ASCII.comma, ASCII.less, ASCII.greater, ASCII.backslash, 0x7F...: return false
             default: break
             }

@@ -107,8 +107,10 @@ private struct Dice {
 
     @Test func `in a Contact of any parts says nothing where it need not be read`() {
         let parts = [
-            "<sip:a@h", "<", ">", "pn-prid=t", ";pn-prid=t", ";pn-provider=fcm", ";pn-param=p", ";app-id=x", ";AppId=x", ";x-mpush=a",
-            ";push-token-id=t", ";devicetoken=t", ";selector=s", ";transport=tcp", ";a=b", ";+sip.instance=", "\"", "\"<urn:uuid:1>\"",
+            "<sip:a@h", "<", ">", "pn-prid=t", ";pn-prid=t", ";pn-provider=fcm", ";pn-param=p", ";app-id=x", ";AppId=x",
+            ";x-mpush=a",
+            ";push-token-id=t", ";devicetoken=t", ";selector=s", ";transport=tcp", ";a=b", ";+sip.instance=", "\"",
+            "\"<urn:uuid:1>\"",
             "=", ";", "\\", " ", ",", "?", "*", "\u{1}", ";expires=60", "é",
         ].map { Array($0.utf8) }
         var dice = Dice(seed: 3261)
