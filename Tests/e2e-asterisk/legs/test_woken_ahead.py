@@ -4,7 +4,7 @@
 import pytest
 from servers import wait_until
 from sleeper import fcm
-from test_plain_dial import nothing_is_left
+from test_plain_dial import nothing_is_left, take
 
 DIALPLAN = """
 [phones]
@@ -57,14 +57,6 @@ def asterisk(make_session_asterisk):
         "ahead", extensions=DIALPLAN, settings={"wake_timeout": 20, "caller_pushes": 0, "device_pushes": 0})
     yield made
     made.stop()
-
-
-def take(call, phone, invite):
-    phone.ring(invite)
-    phone.answer(invite)
-    call.expect(200)
-    call.end()
-    phone.reply(phone.expect_request("BYE"), 200, "OK")
 
 
 def events(phone):
