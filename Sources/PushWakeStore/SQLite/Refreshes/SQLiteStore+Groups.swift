@@ -46,29 +46,3 @@ extension SQLiteStore {
         noteEnd(of: binding, id: id)
     }
 }
-
-/// What of a row a REGISTER changes, besides times and CSeq.
-enum RowChange: Int, Comparable {
-    /// Where, by which flow and under which Call-ID the phone is registered: it has another address, or has started anew.
-    case address
-    case everything
-
-    /// Nil where it changes nothing else.
-    init?(of row: StoredRow, to new: Binding) {
-        let old = row.binding
-        let isSame =
-            !row.isRespelled && old.provider == new.provider && old.environment == new.environment
-            && old.service == new.service
-            && old.dialect == new.dialect && old.refreshesItself == new.refreshesItself
-            && old.token.isSameBytes(as: new.token) && old.app.isSameBytes(as: new.app)
-            && old.team.isSameBytes(as: new.team) && old.instance.isSameBytes(as: new.instance)
-            && old.attributes == new.attributes
-        let hasMoved =
-            !old.contact.isSameBytes(as: new.contact) || !old.callID.isSameBytes(as: new.callID)
-            || old.flowNumber != new.flowNumber
-        if isSame && !hasMoved { return nil }
-        self = isSame ? .address : .everything
-    }
-
-    static func < (a: RowChange, b: RowChange) -> Bool { a.rawValue < b.rawValue }
-}
