@@ -226,7 +226,7 @@ final class CallPushes {
         take(turn, at: next?.turn == turn ? now &+ (next?.wait ?? 0) : now)
     }
 
-    /// Ends what waits for a turn and is of no use any more: it must not take it from others.
+    /// Ends what waits for a turn and is no longer of use: it must not take the turn from others.
     private func endUseless(for turn: LimitKey, _ now: Int64) {
         let dead = putOff.removeAll(for: turn) { $0.isDead(now: now) }
         guard !dead.isEmpty else { return }

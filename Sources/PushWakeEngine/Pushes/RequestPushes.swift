@@ -61,7 +61,7 @@ final class RequestPushes {
         pushes.removeAll { $0.token == token }
     }
 
-    /// Nobody finds the request any more: it goes, once its pushes have ended and its trace has heard of that.
+    /// The request can no longer be found: it goes once its pushes have ended and its trace has heard of that.
     func forget(_ request: HeldRequest) {
         request.isForgotten = true
         for push in pushes where push.isAccepted != nil { push.dropForgotten() }
@@ -112,7 +112,7 @@ final class RequestPush {
         return now - wokenAt >= RequestPushes.sameCallWindow
     }
 
-    /// Its phone has come and said no: whoever asks again is no fork of the same request.
+    /// Its phone has come and said no: a request that asks again is not a fork of the same one.
     fileprivate var isDeclined: Bool {
         !followers.isEmpty && followers.allSatisfy { $0.request.machine.hasDeclined($0.device) }
     }

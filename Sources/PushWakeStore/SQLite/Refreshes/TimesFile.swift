@@ -132,8 +132,8 @@ final class TimesFile {
         return write(bytes, at: Self.offset(of: first))
     }
 
-    /// Writes the places of users, in the order of their first ids: what lies side by side goes in one piece. Where it does
-    /// not work, or there is no place, the table counts.
+    /// Writes the places of users, in the order of their first ids: what lies side by side goes in one piece. Where a
+    /// row has no place, or writing fails, the table counts.
     func write(_ users: [(first: Int64, places: [Place])]) {
         var piece: [UInt64] = []
         var start: Int64 = 0
@@ -143,7 +143,7 @@ final class TimesFile {
                 (piece, start) = ([], user.first)
             }
             for slot in 0..<Self.rowsPerUser {
-                // Where there is no row, or its numbers are too large for its place, nothing stands there.
+                // The place stays empty without a row, and for numbers that are too large for it.
                 guard slot < user.places.count,
                     Self.append(user.places[slot], of: user.first &+ Int64(slot), to: &piece)
                 else {
