@@ -144,7 +144,7 @@ class Asterisk:
         self.mounts = []
         self.process = None
         # Where the engine's socket is, for programs of the host.
-        self.directory = self.host_at / "run"
+        self.directory = workplace.link(self.host_at / "run")
         for part in ("etc", "modules", "lib", "agi", "spool", "run", "log", "bin", "sim"):
             (self.host_at / part).mkdir(parents=True)
         self._place_files()

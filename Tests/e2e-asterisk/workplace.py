@@ -4,6 +4,7 @@
 import os
 import pathlib
 import shutil
+import tempfile
 
 
 class Workplace:
@@ -18,14 +19,22 @@ class Workplace:
                 shutil.rmtree(left, ignore_errors=True)
         self.path = everybody / str(os.getpid())
         self.path.mkdir()
+        self._links = pathlib.Path(tempfile.mkdtemp(prefix="pushwake-"))
         self._count = 0
 
     def make(self, name):
-        """A new directory. Its path is short: a socket's must have fewer than 108 bytes."""
+        """A new directory. Its path in the chroot is short: a socket's must have fewer than 108 bytes."""
         self._count += 1
         made = self.path / f"{self._count}-{name[:24]}"
         made.mkdir()
         return made
 
+    def link(self, directory):
+        """The directory's short path for programs outside of the chroot, wherever the tree lies."""
+        made = self._links / str(len(list(self._links.iterdir())))
+        made.symlink_to(directory)
+        return made
+
     def remove(self):
         shutil.rmtree(self.path, ignore_errors=True)
+        shutil.rmtree(self._links, ignore_errors=True)

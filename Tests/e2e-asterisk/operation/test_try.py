@@ -11,7 +11,7 @@ def trial(asterisk, user, *options):
     at = f"127.0.0.1:{asterisk.sip_port}"
     return subprocess.Popen(
         [PUSHWAKE, "try", f"sip:{user}@{at}", "--from", f"sip:caller@{at}", "--json", "--ring", "1",
-         "--socket", asterisk.host_at / "run/engine.sock", *options],
+         "--socket", asterisk.directory / "engine.sock", *options],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
