@@ -19,6 +19,7 @@ final class EngineContext {
     let load: LoadWatch
     let log: EngineLog
     let loop: Loop
+    private var random = Randomness()
     /// Monotonic milliseconds at which the engine started.
     let startedAt = SystemClock.monotonicMilliseconds()
 
@@ -43,6 +44,12 @@ final class EngineContext {
         callPolicy = CallPolicy(new)
         loadPolicies = LoadPolicies(new)
         policy = RegistrationPolicy(settings: new, vapidKey: policy.vapidKey)
+    }
+
+    /// A Call-ID that nobody can guess usefully, for pushes that no request caused.
+    func makeCallID() -> String {
+        let word = String(random.next(), radix: 16)
+        return String(repeating: "0", count: 16 - word.count) + word + "@pushwake"
     }
 
     /// How a push for this event ends that the load does not allow; nil when it does.

@@ -261,10 +261,4 @@ final class Delivery {
             job.channel?.queue.sweepSoon()
         }
     }
-
-    /// Sixteen characters that nobody can guess usefully, for identifiers.
-    func randomWord() -> String {
-        let text = String(random.next(), radix: 16)
-        return String(repeating: "0", count: 16 - text.count) + text
-    }
 }

@@ -22,15 +22,12 @@ final class EventEndpoint {
         var reader: PageReader
     }
 
-    private let core: EngineCore
+    private let traces: TraceRing
     private let loop: Loop
     private var listeners: [Listener] = []
     private var isLooking = false
 
-    init(core: EngineCore, loop: Loop) {
-        self.core = core
-        self.loop = loop
-    }
+    init(_ traces: TraceRing, loop: Loop) { (self.traces, self.loop) = (traces, loop) }
 
     /// Pages that are open now.
     var count: Int { listeners.count }
@@ -81,8 +78,7 @@ final class EventEndpoint {
 
     private func tell(_ listener: inout Listener) {
         let query = listener.reader.query
-        let changes =
-            query.isEmpty ? core.context.traces.changes : core.context.traces.changes(of: query, limit: Self.mostTraces)
+        let changes = query.isEmpty ? traces.changes : traces.changes(of: query, limit: Self.mostTraces)
         let event = listener.reader.next(
             changes: changes, hasReadAll: listener.stream.state == .taken, now: loop.now)
         if let event { listener.stream.send(event) }

@@ -43,8 +43,8 @@ final class HTTPInterface {
         self.loop = loop
         self.log = log
         self.settings = settings
-        events = EventEndpoint(core: core, loop: loop)
-        trials = TryEndpoint(core: core, loop: loop, log: log)
+        events = EventEndpoint(core.context.traces, loop: loop)
+        trials = TryEndpoint(core.context, loop: loop, log: log)
         watch = KeyWatch(HTTPSetup.files(settings))
         budget = RequestBudget(rate: Double(settings.integer(.httpRate)))
         let hashes = HTTPAccess.Hashes(
@@ -70,7 +70,7 @@ final class HTTPInterface {
         limits.connections = Self.mostConnections
         do throws(SystemError) {
             listener = try HTTPListener(
-                address, tls: tls, limits: limits, loop: loop, onFull: { core.hosts.descriptorsAreShort($0) })
+                address, tls: tls, limits: limits, loop: loop, onFull: { [hosts = core.hosts] in hosts.descriptorsAreShort($0) })
         } catch {
             throw Failure(
                 message: "http_listen: cannot listen on \(address): \(error); choose another address or port")
@@ -267,7 +267,8 @@ final class HTTPInterface {
     }
 
     private var endpoints: [HTTPEndpoint] {
-        [
+        let (context, questions) = (core.context, EngineQuestions(to: core))
+        return [
             health(method: "GET"),
             // HAProxy asks with OPTIONS where nobody has told it otherwise.
             health(method: "OPTIONS"),
@@ -275,9 +276,11 @@ final class HTTPInterface {
                 guard let self else { return }
                 call.answer(MetricsReport(core, self).answer)
             },
-        ] + TokenEndpoints(core: core).endpoints + PushEndpoints(core: core, waits: waits).endpoints
-            + PageEndpoints(core: core) { [weak self] in self?.certificateExpiresAt }.endpoints
-            + [events.endpoint, trials.endpoint]
+        ] + TokenEndpoints(registrations: core.registrations, questions: questions).endpoints
+            + PushEndpoints(context: context, requests: core.requests, questions: questions, waits: waits).endpoints
+            + PageEndpoints(context: context, queries: core.queries, questions: questions) { [weak self, core] in
+                PageOverview(core, certificateEnd: self?.certificateExpiresAt).overview
+            }.endpoints + [events.endpoint, trials.endpoint]
     }
 }
 

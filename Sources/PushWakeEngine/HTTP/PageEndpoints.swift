@@ -14,9 +14,11 @@ struct PageEndpoints {
     /// Phones of one page.
     private static let mostPhones = 50
 
-    let core: EngineCore
-    /// Seconds since 1970 at which the certificate of `http_cert` ends; nil without one.
-    let certificateEnd: () -> Int64?
+    let context: EngineContext
+    let queries: Queries
+    let questions: EngineQuestions
+    /// What the overview shows besides calls.
+    let overview: () -> Overview
 
     var endpoints: [HTTPEndpoint] {
         [
@@ -48,7 +50,7 @@ struct PageEndpoints {
     }
 
     private func answer(_ call: HTTPCall, _ content: StatusPage.Content) {
-        let node = core.context.settings.text(.nodeURI)
+        let node = context.settings.text(.nodeURI)
         let page = StatusPage(
             content, clock: clock, release: Release.version,
             host: node.isEmpty ? SystemName.host : "\(SystemName.host), \(node)")
@@ -56,7 +58,7 @@ struct PageEndpoints {
     }
 
     private func pageCalls(_ ids: [TraceID]) -> [PageCall] {
-        ids.compactMap { id in core.context.traces.trace(of: id).map { PageCall($0, number: id.sequence) } }
+        ids.compactMap { id in context.traces.trace(of: id).map { PageCall($0, number: id.sequence) } }
     }
 
     // MARK: Overview
@@ -64,8 +66,8 @@ struct PageEndpoints {
     private func showOverviewOrFindings(_ call: HTTPCall) {
         let name = Self.query(of: call.request)
         guard name.isEmpty else { return showFindings(call, name) }
-        var overview = PageOverview(core, certificateEnd: certificateEnd()).overview
-        overview.calls = pageCalls(core.context.traces.newest(Self.mostNew))
+        var overview = overview()
+        overview.calls = pageCalls(context.traces.newest(Self.mostNew))
         answer(call, .overview(overview))
     }
 
@@ -76,21 +78,21 @@ struct PageEndpoints {
     private func calls(_ filter: CallFilter) -> CallList {
         let now = SystemClock.monotonicMilliseconds()
         var (found, last): ([PageCall], UInt64?) = ([], nil)
-        for id in core.context.traces.newest(Self.mostLooked, before: filter.before) {
-            guard let trace = core.context.traces.trace(of: id) else { continue }
+        for id in context.traces.newest(Self.mostLooked, before: filter.before) {
+            guard let trace = context.traces.trace(of: id) else { continue }
             if filter.isOlder(trace, now: now) { return CallList(filter, found, next: nil) }
             last = id.sequence
             guard filter.admits(trace, now: now) else { continue }
             found.append(PageCall(trace, number: id.sequence))
             if found.count == Self.mostEntries { break }
         }
-        let next = last.flatMap { core.context.traces.newest(1, before: $0).isEmpty ? nil : $0 }
+        let next = last.flatMap { context.traces.newest(1, before: $0).isEmpty ? nil : $0 }
         return CallList(filter, found, next: next)
     }
 
     private func showPicture(_ call: HTTPCall) {
         guard let number = call.request.query["number"].flatMap({ UInt64($0) }),
-            let trace = core.context.traces.trace(of: core.context.traces.id(number))
+            let trace = context.traces.trace(of: context.traces.id(number))
         else { return call.answer(.problem(404, "this call is forgotten", for: call.request)) }
         let picture = SequencePicture(trace).document("\(trace.method) to \(trace.aor)")
         call.answer(
@@ -114,17 +116,21 @@ struct PageEndpoints {
         } catch {
             return done(PhoneList(filter, [], next: nil, problem: error.message))
         }
-        PhoneSearch(core, conditions, most: Self.mostPhones).run(from: filter.cursor) { phones, next, problem in
+        search(conditions).run(from: filter.cursor) { phones, next, problem in
             done(PhoneList(filter, phones, next: next, problem: problem))
         }
+    }
+
+    private func search(_ conditions: ListingConditions) -> PhoneSearch {
+        PhoneSearch(questions, conditions, most: Self.mostPhones, on: context.loop)
     }
 
     // MARK: One user or call
 
     private func showFindings(_ call: HTTPCall, _ name: String) {
-        core.queries.facts(of: name) { facts in
+        queries.facts(of: name) { facts in
             var findings = Findings(name)
-            findings.calls = pageCalls(core.context.traces.find(name, limit: Self.mostTraces))
+            findings.calls = pageCalls(context.traces.find(name, limit: Self.mostTraces))
             let isBound = !facts.phones.isEmpty || !facts.removed.isEmpty
             guard isBound || !facts.others.isEmpty || !findings.calls.isEmpty else {
                 return showSimilar(call, findings)
@@ -137,12 +143,12 @@ struct PageEndpoints {
             }
             guard isBound else { return answer(call, .findings(findings)) }
             findings.canTry = !facts.phones.isEmpty && TryEndpoint.canTry(name)
-            // The facts come in the middle of an answer of the core's.
-            core.delivery.loop.schedule(after: 0) {
+            // The facts come in the middle of an answer of the engine's.
+            context.loop.schedule(after: 0) {
                 var own = ListingConditions()
                 // A name that is no condition has nothing bound.
                 try? own.add("aor", name)
-                PhoneSearch(core, own, most: Self.mostPhones).run(from: "") { phones, _, _ in
+                search(own).run(from: "") { phones, _, _ in
                     findings.phones = phones.filter { $0.user == name }
                     answer(call, .findings(findings))
                 }
@@ -160,14 +166,14 @@ struct PageEndpoints {
     /// Nobody has this name: a Call-ID without its host, or a part of a user.
     private func showSimilar(_ call: HTTPCall, _ nothing: Findings) {
         let start = "\(nothing.name)@"
-        let known = core.context.traces.newest(TraceRing.capacity)
+        let known = context.traces.newest(TraceRing.capacity)
         var findings = nothing
         findings.calls = pageCalls(
-            Array(known.lazy.filter { core.context.traces.callID(of: $0).hasPrefix(start) }.prefix(Self.mostTraces)))
+            Array(known.lazy.filter { context.traces.callID(of: $0).hasPrefix(start) }.prefix(Self.mostTraces)))
         guard findings.calls.isEmpty else { return answer(call, .findings(findings)) }
         var filter = PhoneFilter()
         filter.user = nothing.name
-        core.delivery.loop.schedule(after: 0) {
+        context.loop.schedule(after: 0) {
             list(filter) { phones in
                 guard phones.phones.isEmpty else { return answer(call, phones) }
                 var filter = CallFilter()

@@ -9,39 +9,32 @@ final class PhoneSearch {
     /// Milliseconds after which the reader decides whether to look on.
     private static let longest: Int64 = 2000
 
-    private let core: EngineCore
+    private let questions: EngineQuestions
+    private let loop: Loop
     private let conditions: ListingConditions
     private let most: Int
     private let began = SystemClock.monotonicMilliseconds()
     private var phones: [PagePhone] = []
 
-    init(_ core: EngineCore, _ conditions: ListingConditions, most: Int) {
-        (self.core, self.conditions, self.most) = (core, conditions, most)
+    init(_ questions: EngineQuestions, _ conditions: ListingConditions, most: Int, on loop: Loop) {
+        (self.questions, self.conditions, self.most, self.loop) = (questions, conditions, most, loop)
     }
 
     /// Gives what it has found, where to go on (nil at the end), and why it could not look; empty when it could.
     func run(from cursor: String, _ done: @escaping ([PagePhone], String?, String) -> Void) {
-        EngineQuestion.ask(
-            core, .query,
-            { [conditions] writer in
-                writer.put(.query, EngineQuery.find.rawValue)
-                writer.put(.argument, conditions.lines)
-                writer.put(.cursor, cursor)
-            },
-            { [self] reply in
-                switch reply {
-                case .failure(let text, _): done(phones, nil, text)
-                case .answer(let message):
-                    phones += EngineClient.rows(of: message).map(Self.phone)
-                    let next = EngineClient.cursor(of: message)
-                    guard let next, phones.count < most, SystemClock.monotonicMilliseconds() - began < Self.longest
-                    else {
-                        return done(phones, next, "")
-                    }
-                    // The core is in the middle of its answer.
-                    core.delivery.loop.schedule(after: 0) { [self] in run(from: next, done) }
+        questions.ask(.find, conditions.lines, cursor: cursor) { [self] reply in
+            switch reply {
+            case .failure(let text, _): done(phones, nil, text)
+            case .answer(let message):
+                phones += EngineClient.rows(of: message).map(Self.phone)
+                let next = EngineClient.cursor(of: message)
+                guard let next, phones.count < most, SystemClock.monotonicMilliseconds() - began < Self.longest else {
+                    return done(phones, next, "")
                 }
-            })
+                // The engine is in the middle of its answer.
+                loop.schedule(after: 0) { [self] in run(from: next, done) }
+            }
+        }
     }
 
     private static func phone(_ row: [EngineField]) -> PagePhone {

@@ -9,7 +9,9 @@ struct PushEndpoints {
     /// Seconds that an answer may be waited for: HTTP gives up soon after.
     private static let longestWait: Int64 = 110
 
-    let core: EngineCore
+    let context: EngineContext
+    let requests: RequestRunner
+    let questions: EngineQuestions
     let waits: HTTPWaits
 
     var endpoints: [HTTPEndpoint] {
@@ -31,8 +33,8 @@ struct PushEndpoints {
             guard fields["aor"] != nil || fields["token"] != nil else {
                 throw HTTPFields.Problem(status: 400, message: "to whom? give aor, or provider, app and token")
             }
-            EngineQuestion.ask(
-                core, .send,
+            questions.ask(
+                .send,
                 { writer in
                     writer.put(.event, Int(event.rawValue))
                     writer.put(.waits, waits ? 1 : 0)
@@ -66,7 +68,7 @@ struct PushEndpoints {
         }
     }
 
-    private static func answer(_ reply: EngineQuestion.Reply, waits: Bool) -> ServedAnswer {
+    private static func answer(_ reply: EngineQuestions.Reply, waits: Bool) -> ServedAnswer {
         if let problem = reply.problem { return problem }
         guard case .answer(let message) = reply else { return .problem(500, "no answer") }
         return .json(waits ? 200 : 202) { writer in
@@ -74,7 +76,7 @@ struct PushEndpoints {
             writer.integer(EngineClient.number(.pushed, in: message))
             guard waits else { return }
             writer.name("results")
-            EngineQuestion.write(EngineClient.rows(of: message), &writer)
+            EngineQuestions.write(EngineClient.rows(of: message), &writer)
         }
     }
 
@@ -95,11 +97,11 @@ struct PushEndpoints {
             try fields.refuseUnknown(but: Self.wakeFields)
             let aor = try fields.required("aor")
             let event = try event(fields, fallback: .call)
-            let usual = min(core.context.settings.integer(.wakeTimeout), Self.longestWait)
+            let usual = min(context.settings.integer(.wakeTimeout), Self.longestWait)
             let seconds = try fields.number("timeout", 1...Self.longestWait) ?? usual
-            let callID = fields["call_id"] ?? "\(core.delivery.randomWord())@pushwake"
-            let wait = waits.begin(core, call)
-            EngineQuestion.send(core, .wait, from: wait.peer) { writer in
+            let callID = fields["call_id"] ?? context.makeCallID()
+            let wait = waits.begin(requests, context.loop, call)
+            questions.send(.wait, from: wait.peer) { writer in
                 writer.put(.event, Int(event.rawValue))
                 writer.put(.aor, aor)
                 writer.put(.callID, callID)
@@ -120,8 +122,8 @@ struct PushEndpoints {
 final class HTTPWaits {
     private var waits: [ObjectIdentifier: HTTPWait] = [:]
 
-    fileprivate func begin(_ core: EngineCore, _ call: HTTPCall) -> HTTPWait {
-        let wait = HTTPWait(core, call)
+    fileprivate func begin(_ requests: RequestRunner, _ loop: Loop, _ call: HTTPCall) -> HTTPWait {
+        let wait = HTTPWait(requests, loop, call)
         wait.onEnd = { [weak self] wait in self?.waits[ObjectIdentifier(wait)] = nil }
         waits[ObjectIdentifier(wait)] = wait
         return wait
@@ -135,16 +137,16 @@ final class HTTPWaits {
 
 /// A request of HTTP that waits for a phone.
 private final class HTTPWait {
-    private let core: EngineCore
+    private let requests: RequestRunner
+    private let loop: Loop
     private let call: HTTPCall
     private let beganAt = SystemClock.monotonicMilliseconds()
     private var isDone = false
     var onEnd: ((HTTPWait) -> Void)?
     private(set) lazy var peer = InnerPeer { [self] message in take(message) }
 
-    init(_ core: EngineCore, _ call: HTTPCall) {
-        self.core = core
-        self.call = call
+    init(_ requests: RequestRunner, _ loop: Loop, _ call: HTTPCall) {
+        (self.requests, self.loop, self.call) = (requests, loop, call)
     }
 
     func engineEnds() {
@@ -189,9 +191,9 @@ private final class HTTPWait {
                     writer.string(value)
                 }
             })
-        // ORDER: the core is in the middle of its list of waiters; it must not change under it.
-        core.delivery.loop.atEndOfTurn { [core, peer] in
-            core.requests.stopWaiting(peer)
+        // ORDER: the engine is in the middle of its list of waiters; it must not change under it.
+        loop.atEndOfTurn { [requests, peer] in
+            requests.stopWaiting(peer)
             peer.end()
         }
     }

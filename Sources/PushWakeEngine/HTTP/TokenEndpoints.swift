@@ -6,7 +6,8 @@ internal import PushWakeStore
 
 /// Tokens over HTTP: what Acrobits' apps report, and bindings for everybody else.
 struct TokenEndpoints {
-    let core: EngineCore
+    let registrations: Registrations
+    let questions: EngineQuestions
 
     var endpoints: [HTTPEndpoint] {
         let reporter = "/v1/acrobits/push-token"
@@ -98,7 +99,7 @@ struct TokenEndpoints {
                 writer.name("bindings")
                 // An account is told nothing of others.
                 let rows = call.identity == .operating ? rows : rows.map { $0.filter { $0.name != "shared_with" } }
-                EngineQuestion.write(rows, &writer)
+                EngineQuestions.write(rows, &writer)
                 if let cursor {
                     writer.name("cursor")
                     writer.string(cursor)
@@ -186,7 +187,7 @@ struct TokenEndpoints {
     }
 
     private func store(_ bindings: [Binding], _ aor: String, _ call: HTTPCall) {
-        core.registrations.report(bindings, of: aor) { result in
+        registrations.report(bindings, of: aor) { result in
             switch result {
             case .failure: call.answer(.problem(503, "the store cannot be written"))
             case .success((0, let problem)): call.answer(.problem(422, problem))
@@ -196,7 +197,7 @@ struct TokenEndpoints {
     }
 
     private func remove(_ bindings: [Binding], _ aor: String, _ reason: String, _ call: HTTPCall) {
-        core.registrations.remove(bindings, of: aor, reason: reason) { result in
+        registrations.remove(bindings, of: aor, reason: reason) { result in
             switch result {
             case .failure: call.answer(.problem(503, "the store cannot be written"))
             case .success(let removed): call.answer(Self.count("removed", removed))
@@ -215,17 +216,10 @@ struct TokenEndpoints {
         _ call: HTTPCall, _ query: EngineQuery, _ argument: String, cursor: String = "",
         _ answer: @escaping (_ rows: [[EngineField]], _ cursor: String?) -> ServedAnswer
     ) {
-        EngineQuestion.ask(
-            core, .query,
-            { writer in
-                writer.put(.query, query.rawValue)
-                writer.put(.argument, argument)
-                writer.put(.cursor, cursor)
-            },
-            { reply in
-                if let problem = reply.problem { return call.answer(problem) }
-                guard case .answer(let message) = reply else { return }
-                call.answer(answer(EngineClient.rows(of: message), EngineClient.cursor(of: message)))
-            })
+        questions.ask(query, argument, cursor: cursor) { reply in
+            if let problem = reply.problem { return call.answer(problem) }
+            guard case .answer(let message) = reply else { return }
+            call.answer(answer(EngineClient.rows(of: message), EngineClient.cursor(of: message)))
+        }
     }
 }

@@ -18,13 +18,13 @@ final class TryEndpoint: LoopSource {
     private static let longest: Int64 = 120_000
     private static let pause: Int64 = 100
 
-    private let core: EngineCore
+    private let context: EngineContext
     private let loop: Loop
     private let log: EngineLog
     private var budget = LineBudget(most: TryEndpoint.mostInMinute, period: 60_000)
     private var trial: (child: ChildProcess, stream: AnswerStream, began: Int64)?
 
-    init(core: EngineCore, loop: Loop, log: EngineLog) { (self.core, self.loop, self.log) = (core, loop, log) }
+    init(_ context: EngineContext, loop: Loop, log: EngineLog) { (self.context, self.loop, self.log) = (context, loop, log) }
 
     var endpoint: HTTPEndpoint {
         HTTPEndpoint(method: "POST", path: "/try", audience: .operators, changes: true) { [weak self] in self?.take($0)
@@ -58,13 +58,13 @@ final class TryEndpoint: LoopSource {
             return call.answer(Self.later("there were \(Self.mostInMinute) trials within a minute", seconds: 60))
         }
         let arguments = [
-            "try", "--socket", core.context.settings.text(.engineSocket), "--proxy", place, "--within", Self.within,
+            "try", "--socket", context.settings.text(.engineSocket), "--proxy", place, "--within", Self.within,
             "--", user,
         ]
         let child: ChildProcess
         do throws(ChildProcess.Failure) {
             child = try ChildProcess.start(
-                core.context.settings.text(.enginePath), arguments: arguments, takesOutput: true)
+                context.settings.text(.enginePath), arguments: arguments, takesOutput: true)
         } catch {
             return call.answer(.problem(503, error.message))
         }
@@ -83,7 +83,7 @@ final class TryEndpoint: LoopSource {
 
     /// Where the PBX is: what other nodes call it, or this machine.
     private var place: String {
-        let uri = core.context.settings.text(.nodeURI)
+        let uri = context.settings.text(.nodeURI)
         guard let colon = uri.firstIndex(of: ":") else { return "127.0.0.1" }
         return String(uri[uri.index(after: colon)...].prefix { $0 != ";" })
     }

@@ -193,7 +193,7 @@ final class ManualPushes {
 
     private func content(of message: MessageReader, _ event: PushEvent) -> PushContent {
         var callID = EngineClient.text(.callID, in: message)
-        if callID.isEmpty { callID = "\(delivery.randomWord())@pushwake" }
+        if callID.isEmpty { callID = context.makeCallID() }
         let (aor, from) = (EngineClient.text(.aor, in: message), EngineClient.text(.fromURI, in: message))
         let uri = SIPAddressParts.uri(typed: from, for: aor)
         var name = EngineClient.text(.fromDisplay, in: message)

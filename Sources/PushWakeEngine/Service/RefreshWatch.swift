@@ -117,7 +117,7 @@ final class RefreshWatch {
         guard let chosen = plan.pushes.first(where: { bindings[$0.index] == binding }) else { return }
         let left = binding.expiresAt - now
         let content = PushContent(
-            event: .refresh, callID: "\(delivery.randomWord())@pushwake", toURI: binding.aor,
+            event: .refresh, callID: context.makeCallID(), toURI: binding.aor,
             timeToLive: UInt32(clamping: left), sentAt: now)
         context.statistics.pushed += 1
         delivery.push(

@@ -332,7 +332,7 @@ final class UpstreamKeeper {
         let plan = Plan(.refresh, bindings, isAwake: bindings.map { _ in false })
         for chosen in plan.pushes where delivery.canPush(bindings[chosen.index]) {
             let content = PushContent(
-                event: .refresh, callID: "\(delivery.randomWord())@pushwake", toURI: account.target.localURI,
+                event: .refresh, callID: context.makeCallID(), toURI: account.target.localURI,
                 timeToLive: UInt32(Self.pushLife), sentAt: wall)
             context.statistics.pushed += 1
             let deadline = context.loop.now + Self.pushLife * 1000

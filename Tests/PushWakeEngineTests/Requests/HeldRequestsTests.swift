@@ -30,7 +30,7 @@ import Testing
 
     /// Waits as a channel does.
     private func wait(_ bench: CoreBench, _ event: PushEvent, as peer: EnginePeer) {
-        EngineQuestion.send(bench.core, .wait, from: peer) { writer in
+        EngineQuestions(to: bench.core).send(.wait, from: peer) { writer in
             writer.put(.event, Int64(event.rawValue))
             writer.put(.aor, "bob")
             writer.put(.callID, "request")

@@ -96,7 +96,7 @@ extension CoreBench {
     @Test func `tells nobody the same twice`() throws {
         let bench = try CoreBench()
         let peer = InnerPeer { _ in }
-        for _ in 0..<2 { EngineQuestion.send(bench.core, .subscribe, from: peer) { $0.put(.host, 7) } }
+        for _ in 0..<2 { EngineQuestions(to: bench.core).send(.subscribe, from: peer) { $0.put(.host, 7) } }
         #expect(bench.core.hosts.subscribers.count == 1)
     }
 }

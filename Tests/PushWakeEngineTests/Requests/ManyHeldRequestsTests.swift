@@ -42,7 +42,7 @@ import Testing
             }
         }
         let supervisor = InnerPeer { note($0) }
-        EngineQuestion.send(bench.core, .subscribe, from: supervisor) { $0.put(.host, Int64(Self.host)) }
+        EngineQuestions(to: bench.core).send(.subscribe, from: supervisor) { $0.put(.host, Int64(Self.host)) }
         let reply = try bench.ask(.register) { writer in
             writer.put(.host, Int64(Self.host))
             writer.put(.aor, aor)

@@ -3,8 +3,12 @@
 internal import PushWakeClient
 internal import PushWakeCore
 
-/// One question to the engine's core from within the engine, in the language of shell and PBX.
-enum EngineQuestion {
+/// Questions to the engine from within it, in the language of shell and PBX.
+struct EngineQuestions {
+    private let core: EngineCore
+
+    init(to core: EngineCore) { self.core = core }
+
     /// What came back.
     enum Reply {
         case answer(MessageReader)
@@ -32,20 +36,28 @@ enum EngineQuestion {
     }
 
     /// Asks, and hands over the one reply that comes, now or later.
-    static func ask(
-        _ core: EngineCore, _ kind: EngineProtocol.Kind, _ fill: (inout MessageWriter) -> Void,
-        _ done: @escaping (Reply) -> Void
+    func ask(
+        _ kind: EngineProtocol.Kind, _ fill: (inout MessageWriter) -> Void, _ done: @escaping (Reply) -> Void
     ) {
         let peer = InnerPeer { message in
             if let reply = Reply(message) { done(reply) }
         }
-        send(core, kind, from: peer, fill)
+        send(kind, from: peer, fill)
     }
 
-    /// Sends a message to the core.
-    static func send(
-        _ core: EngineCore, _ kind: EngineProtocol.Kind, from peer: EnginePeer, _ fill: (inout MessageWriter) -> Void
-    ) {
+    /// Asks for the rows of a query, from `cursor` on.
+    func ask(_ query: EngineQuery, _ argument: String, cursor: String, _ done: @escaping (Reply) -> Void) {
+        ask(
+            .query,
+            { writer in
+                writer.put(.query, query.rawValue)
+                writer.put(.argument, argument)
+                writer.put(.cursor, cursor)
+            }, done)
+    }
+
+    /// Sends a message whose answers go to `peer`.
+    func send(_ kind: EngineProtocol.Kind, from peer: EnginePeer, _ fill: (inout MessageWriter) -> Void) {
         var writer = MessageWriter()
         writer.begin(kind, id: 1)
         fill(&writer)
