@@ -24,7 +24,7 @@ PREBUILT ?=
 SETUP    := scripts/make/setup.sh $(if $(PREBUILT),--prebuilt)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build build-swift build-kamailio build-asterisk build-tests deb tarball repository release test-packages \
+.PHONY: help setup setup-test setup-bench build build-swift build-kamailio build-asterisk build-tests deb tarball repository release test-packages \
     demo test test-unit test-sockets setup-demo test-abi test-arm64 test-e2e e2e-together e2e-alone suites-alone test-kamailio \
     kamailio-trixie kamailio-sid stores-trixie test-phones test-asterisk test-asterisk-sanitized asterisk-together asterisk-alone test-docs demo-asterisk \
     demo-gateway demo-nodes docs install install-common uninstall bench proof load endure function-order fuzz format lint clean
@@ -38,6 +38,10 @@ setup: ## install what building needs (apt packages, Kamailio's headers)
 setup-demo: ## install what building and the demos need
 	@$(SETUP) --demo
 
+setup-bench: ## install what measuring needs, and build the peers
+	@scripts/make/setup.sh --bench
+	@$(MAKE) --no-print-directory -C Benchmarks
+
 setup-test: ## install what building and testing need
 	@$(SETUP) --test
 
@@ -49,14 +53,8 @@ build: setup ## release build into .build/stage: library, program, Kamailio's mo
 build-swift: ## library and program alone
 	@SWIFT="$(SWIFT)" PYTHON="$(PYTHON)" PREBUILT="$(PREBUILT)" scripts/make/build-swift.sh
 
-function-order: ## write anew in which order the library's functions stand (needs setup-test; then build again)
-	@scripts/make/setup.sh --bench
-	@$(MAKE) -C Benchmarks --no-print-directory
-	@PUSHWAKE_SYMBOLS=1 $(MAKE) --no-print-directory build
-	@strip --strip-debug $(STAGE)/bin/pushwake $(STAGE)/lib/libpushwake.so.1 # valgrind gives up on what Swift writes there
-	$(PYTHON) scripts/bench/function_order.py $(STAGE)/lib/libpushwake.so.1 > .build/functions.order
-	@mv .build/functions.order Sources/PushWakeABI/functions.order
-	@rm -f .build/dist/release/libPushWakeABI.so $(STAGE)/release
+function-order: setup-bench ## write anew in which order the library's functions stand (needs setup-test; then build again)
+	@MAKE="$(MAKE)" PYTHON="$(PYTHON)" scripts/bench/function-order.sh
 
 build-kamailio: ## Kamailio's module alone (needs build-swift)
 	@mkdir -p $(STAGE)/lib/kamailio
@@ -265,9 +263,7 @@ install-common: ## library, program, manuals and completions alone
 uninstall: ## remove what install copied
 	@$(INSTALL) uninstall
 
-bench: build ## CPU per push against a bare nghttp2 client and others, per woken call against tsilo; what an open page costs; provider overload; pushes through random faults
-	@scripts/make/setup.sh --bench
-	@$(MAKE) --no-print-directory -C Benchmarks
+bench: build setup-bench ## CPU per push against a bare nghttp2 client and others, per woken call against tsilo; what an open page costs; provider overload; pushes through random faults
 	$(PYTHON) scripts/bench/bench.py
 	$(PYTHON) scripts/bench/bench_calls.py
 	$(PYTHON) scripts/bench/bench_nodes.py
@@ -282,15 +278,11 @@ proof: build ## a million pushes through random faults, by two servers: none los
 	$(PYTHON) scripts/load/load_pushes.py
 	$(PYTHON) scripts/load/load_pushes.py --foreign
 
-load: build ## proof under load: 300 calls/s at one node and at two, races of CANCEL, lost packets; nothing is left of any call. Then make proof
-	@scripts/make/setup.sh --bench
-	@$(MAKE) --no-print-directory -C Benchmarks
+load: build setup-bench ## proof under load: 300 calls/s at one node and at two, races of CANCEL, lost packets; nothing is left of any call. Then make proof
 	$(PYTHON) scripts/load/load_calls.py
 	@$(MAKE) --no-print-directory proof
 
-endure: build ## half an hour of calls while engine, provider, disk, clock and log fail in turn: nothing lost, nothing doubled, memory flat
-	@scripts/make/setup.sh --bench
-	@$(MAKE) --no-print-directory -C Benchmarks
+endure: build setup-bench ## half an hour of calls while engine, provider, disk, clock and log fail in turn: nothing lost, nothing doubled, memory flat
 	$(PYTHON) scripts/load/endure.py
 
 fuzz: setup ## a minute of libFuzzer for each target
