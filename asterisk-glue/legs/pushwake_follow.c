@@ -75,32 +75,6 @@ static int renew_request(pjsip_inv_session *inv)
 	return 0;
 }
 
-int pushwake__follow(pjsip_inv_session *inv, const char *target, const char *route)
-{
-	pjsip_tpselector any = { .type = PJSIP_TPSELECTOR_NONE };
-	pjsip_dialog *dlg = inv->dlg;
-
-	if (inv->cancelling || inv->state >= PJSIP_INV_STATE_CONNECTING || !inv->invite_req || renew_request(inv)
-		|| set_target(dlg, target)) {
-		return -1;
-	}
-	while (pjsip_msg_find_remove_hdr(inv->invite_req->msg, PJSIP_H_ROUTE, NULL)) {
-	}
-	if (!ast_strlen_zero(route) && ast_sip_set_outbound_proxy(inv->invite_req, route)) {
-		ast_log(LOG_WARNING, "The Path of a phone cannot be used (%s), so its call goes to its address\n", route);
-	}
-	readdress(inv, pjsip_uri_get_uri(dlg->target_set.current->uri));
-	pjsip_dlg_set_transport(dlg, &any);
-	/* As for PJSIP_REDIRECT_PENDING: what becomes of the transaction is nothing to the session. */
-	inv->invite_tsx = NULL;
-	pjsip_dlg_inc_session(dlg, pjsip_inv_usage_instance());
-	if (pjsip_inv_process_redirect(inv, PJSIP_REDIRECT_ACCEPT_REPLACE, NULL) != PJ_SUCCESS) {
-		ast_log(LOG_WARNING, "An INVITE cannot go on to %s\n", target);
-		return -1;
-	}
-	return 0;
-}
-
 /* ---- What was left */
 
 static void cancel(pjsip_transaction *tsx)
@@ -174,17 +148,59 @@ void pushwake__follow_leave(pjsip_transaction *tsx, pjsip_dialog *dlg)
 {
 	int ua = pjsip_ua_instance()->id;
 
-	if (tsx->state >= PJSIP_TSX_STATE_COMPLETED || tsx->mod_data[ua] != dlg) {
+	if (tsx->mod_data[ua] != dlg) {
 		return;
 	}
-	/* It is the dialog's no longer: a late answer has another tag, and would be taken for that of the place where the
-	 * INVITE is now. */
+	/* It is the dialog's no longer. A late answer has another tag, and would be taken for that of the place where the
+	 * INVITE is now; and for some failures of any transaction (408, 481) PJSIP ends the session. */
 	tsx->mod_data[ua] = NULL;
 	tsx->tsx_user = &left;
 	dlg->tsx_count--;
 	if (tsx->state == PJSIP_TSX_STATE_PROCEEDING) {
 		cancel(tsx);
 	}
+}
+
+/* ---- The way on, and back */
+
+int pushwake__follow(pjsip_inv_session *inv, const char *target, const char *route)
+{
+	pjsip_tpselector any = { .type = PJSIP_TPSELECTOR_NONE };
+	pjsip_dialog *dlg = inv->dlg;
+
+	if (inv->cancelling || inv->state >= PJSIP_INV_STATE_CONNECTING || !inv->invite_req || renew_request(inv)
+		|| set_target(dlg, target)) {
+		return -1;
+	}
+	while (pjsip_msg_find_remove_hdr(inv->invite_req->msg, PJSIP_H_ROUTE, NULL)) {
+	}
+	if (!ast_strlen_zero(route) && ast_sip_set_outbound_proxy(inv->invite_req, route)) {
+		ast_log(LOG_WARNING, "The Path of a phone cannot be used (%s), so its call goes to its address\n", route);
+	}
+	readdress(inv, pjsip_uri_get_uri(dlg->target_set.current->uri));
+	pjsip_dlg_set_transport(dlg, &any);
+	if (inv->invite_tsx) {
+		pushwake__follow_leave(inv->invite_tsx, dlg);
+		inv->invite_tsx = NULL;
+	}
+	/* As for PJSIP_REDIRECT_PENDING. */
+	pjsip_dlg_inc_session(dlg, pjsip_inv_usage_instance());
+	if (pjsip_inv_process_redirect(inv, PJSIP_REDIRECT_ACCEPT_REPLACE, NULL) != PJ_SUCCESS) {
+		ast_log(LOG_WARNING, "An INVITE cannot go on to %s\n", target);
+		return -1;
+	}
+	return 0;
+}
+
+void pushwake__follow_back(struct pushwake__waiter *waiter, pjsip_inv_session *inv)
+{
+	char *uri = pushwake__place_uri(waiter->aor);
+
+	waiter->leg = 0;
+	if (!uri || pushwake__follow(inv, uri, NULL)) {
+		ast_debug(1, "The INVITE of %s does not come back\n", waiter->call_id);
+	}
+	ast_free(uri);
 }
 
 /* ---- Whether what was compiled fits what runs: only pointers are compared, since nothing else can be believed before. */

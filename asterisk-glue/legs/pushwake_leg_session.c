@@ -79,22 +79,10 @@ static void go_on(struct pushwake__waiter *waiter, pjsip_inv_session *inv, pjsip
 	waiter->leg = atoi(number);
 	waiter->heard = 0;
 	if (pushwake__follow(inv, uri, S_OR(path, route))) {
-		pushwake__waiter_progress(waiter, waiter->leg, 503, 0);
-		waiter->leg = 0;
+		pushwake__waiter_progress(waiter, waiter->leg, PJSIP_SC_SERVICE_UNAVAILABLE, 0);
+		pushwake__follow_back(waiter, inv);
 	}
 	ao2_cleanup(contact);
-}
-
-/*! The INVITE waits again. */
-static void go_back(struct pushwake__waiter *waiter, pjsip_inv_session *inv)
-{
-	char *uri = pushwake__place_uri(waiter->aor);
-
-	waiter->leg = 0;
-	if (!uri || pushwake__follow(inv, uri, NULL)) {
-		ast_debug(1, "The INVITE of %s does not come back\n", waiter->call_id);
-	}
-	ast_free(uri);
 }
 
 static void answered_by_phone(struct pushwake__waiter *waiter, pjsip_inv_session *inv, int status, int from_phone)
@@ -119,7 +107,7 @@ static void answered_by_phone(struct pushwake__waiter *waiter, pjsip_inv_session
 	if (waiter->beside) {
 		pushwake__beside_end(waiter);
 	} else if (status >= 300 && (!from_phone || pushwake_legs_takes_back(status))) {
-		go_back(waiter, inv);
+		pushwake__follow_back(waiter, inv);
 	}
 }
 
@@ -144,6 +132,16 @@ static int final_status(const pjsip_transaction *tsx, const pjsip_event *event, 
 	}
 }
 
+/*!
+ * PJSIP cannot send the INVITE at all: its transaction ends before the session knows it. pushwake__follow() fails, and
+ * the INVITE goes back. A phone that rings beside another one has no place to go back to: its session ends.
+ */
+static int fails_at_once(const pjsip_transaction *tsx, const pjsip_inv_session *inv, const struct pushwake__waiter *waiter)
+{
+	return !inv->invite_tsx && inv->state == PJSIP_INV_STATE_NULL && tsx->state == PJSIP_TSX_STATE_TERMINATED && waiter->leg
+		&& !waiter->beside;
+}
+
 static void on_tsx_state(pjsip_transaction *tsx, pjsip_event *event)
 {
 	pjsip_dialog *dlg = pjsip_tsx_get_dlg(tsx);
@@ -152,14 +150,16 @@ static void on_tsx_state(pjsip_transaction *tsx, pjsip_event *event)
 	struct pushwake__waiter *waiter;
 	int status, from_phone;
 
-	if (!inv || tsx != inv->invite_tsx || event->type != PJSIP_EVENT_TSX_STATE || inv->cancelling
+	if (!inv || (inv->invite_tsx && tsx != inv->invite_tsx) || event->type != PJSIP_EVENT_TSX_STATE || inv->cancelling
 		|| inv->state >= PJSIP_INV_STATE_CONNECTING) {
 		return;
 	}
 	status = final_status(tsx, event, &from_phone);
 	session = status ? ast_sip_dialog_get_session(dlg) : NULL;
 	waiter = session ? pushwake__waiter_of(session) : NULL;
-	if (waiter && waiter->leg) {
+	if (waiter && fails_at_once(tsx, inv, waiter)) {
+		pushwake__follow_leave(tsx, dlg);
+	} else if (waiter && tsx == inv->invite_tsx && waiter->leg) {
 		answered_by_phone(waiter, inv, status, from_phone);
 	} else if (waiter && status == PJSIP_SC_MOVED_TEMPORARILY && from_phone) {
 		go_on(waiter, inv, event->body.tsx_state.src.rdata->msg_info.msg);

@@ -74,13 +74,16 @@ void pushwake__place_stop(void);
 /* ---- pushwake_follow.c: an INVITE goes on inside its session. The dialog is locked. */
 
 /*!
- * Sends the INVITE of a session to another place, with these Routes or none; what it was waiting for is nothing to the
- * session any more. Not 0: it has been answered or cancelled meanwhile, or cannot be sent.
+ * Sends the INVITE of a session to another place, with these Routes or none, and leaves the transaction that it had. Not
+ * 0: the session has been answered or cancelled meanwhile, or the INVITE cannot be sent.
  */
 int pushwake__follow(pjsip_inv_session *inv, const char *target, const char *route);
 
-/*! Lets go of a transaction that the session has left: what it still brings is cancelled or ended. */
+/*! Lets go of a transaction of which the session shall hear nothing: what it still brings is cancelled or ended. */
 void pushwake__follow_leave(pjsip_transaction *tsx, pjsip_dialog *dlg);
+
+/*! The INVITE of a session waits again. */
+void pushwake__follow_back(struct pushwake__waiter *waiter, pjsip_inv_session *inv);
 
 int pushwake__follow_start(void);
 void pushwake__follow_stop(void);

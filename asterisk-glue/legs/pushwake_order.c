@@ -47,17 +47,7 @@ static void with_dialog(void *data, void (*run)(struct leg_task *task, pjsip_inv
 /*! The INVITE waits again, and its phone hears no more of it. */
 static void take_back(struct leg_task *task, pjsip_inv_session *inv)
 {
-	pjsip_transaction *old = inv->invite_tsx;
-	char *uri = pushwake__place_uri(task->waiter->aor);
-
-	task->waiter->leg = 0;
-	if (old) {
-		pushwake__follow_leave(old, inv->dlg);
-	}
-	if (uri && pushwake__follow(inv, uri, NULL)) {
-		ast_debug(1, "The INVITE of %s does not come back\n", task->waiter->call_id);
-	}
-	ast_free(uri);
+	pushwake__follow_back(task->waiter, inv);
 }
 
 /*! The phone of this leg, which may be in a channel of its own. A reference. */

@@ -244,12 +244,13 @@ def test_a_phone_that_registers_again_gets_the_call_that_it_has_missed(sleeper, 
     take(call, awake, again)
 
 
-def test_one_declines_and_another_wakes(sleeper, caller, user):
+@pytest.mark.parametrize("status", [486, 408, 481])
+def test_one_declines_and_another_wakes(sleeper, caller, user, status):
     first, second = sleeper(), sleeper()
     call = caller.call(user)
     awake = first.wait_and_wake()
     invite = awake.expect_request("INVITE")
-    awake.reply(invite, 486, "Busy Here")
+    awake.reply(invite, status, "Not Here")
     awake.expect_request("ACK")
     other = second.wait_and_wake()
     take(call, other, other.expect_request("INVITE"))
