@@ -86,7 +86,7 @@ def copied(tmp_path):
         shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(ROOT / ".build/stage", tmp_path / ".build/stage", symlinks=True)
     swift = tmp_path / "swift"
-    swift.write_text('#!/bin/sh\n[ "$1" = --version ] && exec swift --version\necho "compiles $*" >&2\nexit 1\n')
+    swift.write_text('#!/bin/sh\n[ "$1" != build ] && exec swift "$@"\necho "compiles $*" >&2\nexit 1\n')
     swift.chmod(0o755)
     version, epoch, _ = (tmp_path / ".build/stage/release").read_text().split()
 
