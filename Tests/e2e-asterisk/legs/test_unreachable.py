@@ -10,10 +10,10 @@ from test_plain_dial import DIALPLAN, nothing_is_left, take
 
 UNREACHABLE = {
     "TCP, where nobody listens": "sip:{user}@127.0.0.1:{port};transport=tcp",
-    "TLS, where nobody listens": "sip:{user}@127.0.0.1:{port};transport=tls",
     "TCP, a name that does not resolve": "sip:{user}@nowhere.invalid:{port};transport=tcp",
     "a name that does not resolve": "sip:{user}@nowhere.invalid:{port}",
-    "a network that Asterisk is not in": "sip:{user}@[2001:db8::1]:{port};transport=tcp",
+    "TCP, a network that Asterisk is not in": "sip:{user}@[2001:db8::1]:{port};transport=tcp",
+    "TLS, a network that Asterisk is not in": "sip:{user}@[2001:db8::1]:{port};transport=tls",
     "a transport that Asterisk does not have": "sip:{user}@127.0.0.1:{port};transport=sctp",
 }
 
