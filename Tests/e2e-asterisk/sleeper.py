@@ -4,6 +4,7 @@
 import time
 
 from phones import apns_token, fcm_token
+from servers import wait_until
 
 
 def apns(token):
@@ -40,8 +41,8 @@ class Sleeper:
     def fall_asleep(self, phone):
         """Until Asterisk knows: it would send a call into a connection that is just ending."""
         phone.close()
-        if self.transport == "tcp":
-            self.asterisk.wait_log(f":{phone.port};transport=TCP' from AOR '{self.user}' due to shutdown")
+        if self.transport != "udp":
+            self.asterisk.wait_log(f":{phone.port};transport={self.transport.upper()}' from AOR '{self.user}' due to shutdown")
             self.asterisk.wait_contact(self.user)
 
     def _phone(self):
@@ -53,6 +54,12 @@ class Sleeper:
         phone.woken_at = time.monotonic()
         assert phone.register(self.parameters).status == 200
         return phone
+
+    def ring(self, awake):
+        """It rings, and the engine knows: a REGISTER that overtakes the 180 would move the call."""
+        awake.ring(awake.expect_request("INVITE"))
+        trace = f"pushwake trace {self.user}"
+        wait_until("the engine knows that it rings", lambda: "rings (180)" in self.asterisk.cli(trace), 5, 0.05)
 
     def move(self, phone):
         """The phone that is awake has another address now; the app runs on."""

@@ -16,6 +16,8 @@ from test_plain_dial import DIALPLAN, nothing_is_left
 
 
 class TLSPhone(Phone):
+    over = "tls"
+
     def __init__(self, user, server):
         super().__init__(user, server, "tls")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -24,22 +26,19 @@ class TLSPhone(Phone):
 
 
 class IPv6Phone(Phone):
+    over = "udp"
     host = "[::1]"
 
 
 class NetworkSleeper(Sleeper):
     """A phone of another kind."""
 
-    def __init__(self, kind, address, *arguments, transport):
+    def __init__(self, kind, address, *arguments):
         self.kind, self.address = kind, address
-        super().__init__(None, *arguments, parameters=fcm)
-        self.transport = transport
+        super().__init__(None, *arguments, parameters=fcm, transport=kind.over)
 
     def _phone(self):
         return self.kind(self.user, self.address)
-
-    def fall_asleep(self, phone):
-        phone.close()
 
 
 def over_tls(asterisk):
@@ -70,7 +69,7 @@ def test_a_sleeping_phone_rings_twice(make_asterisk, phones, simulator, prepare)
     kind, address = prepare(asterisk)
     asterisk.start()
     asterisk.wait_engine()
-    sleeper = NetworkSleeper(kind, address, asterisk, simulator, "100", transport="")
+    sleeper = NetworkSleeper(kind, address, asterisk, simulator, "100")
     for count in range(2):
         call = phones("caller", asterisk.address).call("100")
         simulator.wait_push(sleeper.token, after=count)
@@ -83,7 +82,7 @@ def test_a_sleeping_phone_rings_twice(make_asterisk, phones, simulator, prepare)
         call.expect(200)
         call.end()
         awake.reply(awake.expect_request("BYE"), 200, "OK")
-        awake.close()
+        sleeper.fall_asleep(awake)
         nothing_is_left(asterisk)
 
 
