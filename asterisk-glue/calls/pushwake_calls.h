@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*!
  * \file
- * \brief What stands around the calls that Asterisk holds itself: phones that came too late, other nodes, edge proxies,
- * hints.
+ * \brief What stands around the calls that Asterisk holds itself: other nodes, edge proxies, hints.
  *
  * A file uses those that stand above it here, and none below.
  */
@@ -10,20 +9,6 @@
 #define PUSHWAKE_CALLS_H
 
 #include "pushwake_host.h"
-
-/* ---- pushwake_show_end.c */
-
-/*! Sends the request and its CANCEL to a phone that shows a call which is over. Does not wait. */
-void pushwake__show_end(const pushwake_verb *verb);
-
-/*! Of a channel that only shows the end of a call: the Reason of its CANCEL, a copy to be freed; or NULL. */
-char *pushwake__show_end_reason(struct ast_channel *chan);
-
-/*! Its Call-ID as pushes name it, a copy to be freed; or NULL. */
-char *pushwake__show_end_call_id(struct ast_channel *chan);
-
-/*! The phone of such a channel has the INVITE. */
-void pushwake__show_end_proceeding(struct ast_channel *chan);
 
 /* ---- pushwake_node.c */
 
@@ -63,14 +48,9 @@ void pushwake__devstates_renew(void);
 /*! \brief Becomes readable when a state is unknown anew; whoever waits for it reads it empty. */
 int pushwake__devstates_fd(void);
 
-/* ---- pushwake_session.c: what PJSIP says of callers, and of channels that show an end */
+/* ---- pushwake_session.c: what PJSIP says of callers */
 
 int pushwake__session_start(void);
 void pushwake__session_stop(void);
-
-/* ---- pushwake_verb.c */
-
-/*! Executes a verb of the engine, in whatever thread it came to. */
-void pushwake__verb_execute(const pushwake_verb *verb);
 
 #endif /* PUSHWAKE_CALLS_H */

@@ -24,7 +24,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_ahead.h"
+#include "pushwake_early_wake.h"
 #include "pushwake_calls.h"
 
 #define SIP_PREFIX "PJSIP/"
@@ -32,27 +32,11 @@
 
 static struct stasis_message_router *router;
 
-/*! AoRs whose endpoint has another name: learned when somebody asks for them, so that no change has to look for it. */
-static struct ao2_container *renamed;
-
 /*! AoRs that nobody could be asked about, since no engine answered: queues go by what they were told last. */
 static struct ao2_container *unknown;
 
 /*! Readable when there is a new one of these, as the supervisor may sleep. */
 static int unknown_fd = -1;
-
-struct renamed_aor {
-	char *endpoint;
-	char aor[0];
-};
-
-AO2_STRING_FIELD_HASH_FN(renamed_aor, aor)
-AO2_STRING_FIELD_CMP_FN(renamed_aor, aor)
-
-static void renamed_destroy(void *obj)
-{
-	ast_free(((struct renamed_aor *) obj)->endpoint);
-}
 
 /* ---- The endpoint */
 
@@ -64,68 +48,35 @@ static enum ast_device_state sip_state(const char *endpoint)
 	return ast_device_state(device);
 }
 
-/*! The endpoint that has this AoR and another name, a reference; or NULL. */
-static struct renamed_aor *find_renamed(const char *aor)
-{
-	struct renamed_aor *entry = ao2_find(renamed, aor, OBJ_SEARCH_KEY);
-	struct ast_sip_endpoint *endpoint;
-
-	if (entry && pushwake__endpoint_has(entry->endpoint, aor)) {
-		return entry;
-	}
-	if (entry) {
-		ao2_unlink(renamed, entry);
-		ao2_ref(entry, -1);
-	}
-	endpoint = pushwake__endpoint_of(aor);
-	entry = endpoint ? ao2_alloc(sizeof(*entry) + strlen(aor) + 1, renamed_destroy) : NULL;
-	if (entry) {
-		strcpy(entry->aor, aor); /* Safe */
-		entry->endpoint = ast_strdup(ast_sorcery_object_get_id(endpoint));
-		if (entry->endpoint) {
-			ao2_link(renamed, entry);
-		} else {
-			ao2_replace(entry, NULL);
-		}
-	}
-	ao2_cleanup(endpoint);
-	return entry;
-}
-
-/*! Its name alone does not make an endpoint that of the AoR; where there is no such AoR it is all that can be meant. */
+/*! Where no endpoint has the AoR, one of its name is all that can be meant. */
 static enum ast_device_state endpoint_state(const char *aor)
 {
-	enum ast_device_state state;
-	struct renamed_aor *entry = pushwake__endpoint_has(aor, aor) || !pushwake__is_aor(aor) ? NULL : find_renamed(aor);
+	struct ast_sip_endpoint *endpoint = pushwake__endpoint_of(aor);
+	enum ast_device_state state = sip_state(endpoint ? ast_sorcery_object_get_id(endpoint) : aor);
 
-	if (!entry) {
-		return sip_state(aor);
-	}
-	state = sip_state(entry->endpoint);
-	ao2_ref(entry, -1);
+	ao2_cleanup(endpoint);
 	return state;
 }
 
-static int report_renamed(void *obj, void *arg, int flags)
-{
-	const struct renamed_aor *entry = obj;
-
-	if (!strcmp(entry->endpoint, arg)) {
-		pushwake__devstate_changed(entry->aor);
-	}
-	return 0;
-}
-
-/*! When the endpoint's state changes, so does ours. */
+/*! When the endpoint's state changes, so do those of its AoRs. */
 static void on_device_state(void *userdata, struct stasis_subscription *sub, struct stasis_message *message)
 {
 	struct ast_device_state_message *state = stasis_message_data(message);
+	struct ast_sip_endpoint *endpoint;
+	const char *name;
+	char *rest, *aor;
 
 	/* One message per server, and one for all of them: the latter has no EID. */
-	if (!state->eid && !strncmp(state->device, SIP_PREFIX, strlen(SIP_PREFIX))) {
-		pushwake__devstate_changed(state->device + strlen(SIP_PREFIX));
-		ao2_callback(renamed, OBJ_NODATA, report_renamed, (void *) (state->device + strlen(SIP_PREFIX)));
+	if (state->eid || strncmp(state->device, SIP_PREFIX, strlen(SIP_PREFIX))) {
+		return;
 	}
+	name = state->device + strlen(SIP_PREFIX);
+	endpoint = ast_sorcery_retrieve_by_id(ast_sip_get_sorcery(), "endpoint", name);
+	rest = ast_strdupa(endpoint ? S_OR(endpoint->aors, name) : name);
+	while ((aor = ast_strip(strsep(&rest, ",")))) {
+		pushwake__devstate_changed(aor);
+	}
+	ao2_cleanup(endpoint);
 }
 
 /* ---- The bindings */
@@ -201,7 +152,7 @@ static enum ast_device_state device_state(const char *aor)
 	enum ast_device_state state = endpoint_state(aor);
 	int is_away = state == AST_DEVICE_UNAVAILABLE || state == AST_DEVICE_INVALID || state == AST_DEVICE_UNKNOWN;
 
-	if ((is_away || state == AST_DEVICE_NOT_INUSE) && pushwake__aheads_wait_for(aor)) {
+	if ((is_away || state == AST_DEVICE_NOT_INUSE) && pushwake__early_wakes_wait_for(aor)) {
 		return AST_DEVICE_RINGING;
 	}
 	return is_away ? binding_state(aor) : state;
@@ -210,9 +161,8 @@ static enum ast_device_state device_state(const char *aor)
 int pushwake__devstate_start(void)
 {
 	unknown = ast_str_container_alloc(BUCKETS);
-	renamed = ao2_container_alloc_hash(AO2_ALLOC_OPT_LOCK_MUTEX, 0, BUCKETS, renamed_aor_hash_fn, NULL, renamed_aor_cmp_fn);
 	unknown_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (unknown_fd < 0 || !unknown || !renamed || ast_devstate_prov_add(PUSHWAKE__DEVICE, device_state)) {
+	if (unknown_fd < 0 || !unknown || ast_devstate_prov_add(PUSHWAKE__DEVICE, device_state)) {
 		return -1;
 	}
 	router = stasis_message_router_create(ast_device_state_topic_all());
@@ -227,9 +177,7 @@ void pushwake__devstate_stop(void)
 	stasis_message_router_unsubscribe_and_join(router);
 	router = NULL;
 	ast_devstate_prov_del(PUSHWAKE__DEVICE);
-	ao2_cleanup(renamed);
 	ao2_cleanup(unknown);
-	renamed = NULL;
 	unknown = NULL;
 	if (unknown_fd >= 0) {
 		close(unknown_fd);

@@ -14,8 +14,6 @@
 
 #include <pjsip.h>
 
-#include "asterisk/linkedlists.h"
-#include "asterisk/lock.h"
 #include "asterisk/logger.h"
 #include "asterisk/module.h"
 #include "asterisk/res_pjsip.h"
@@ -26,61 +24,8 @@
 #include "pushwake_legs.h"
 #include "pushwake_request.h"
 
-/*!
- * The REGISTER that a thread is working on. No thread-specific key: its destructor
- * would outlive this module, which can be unloaded.
- */
-struct pending {
-	pthread_t thread;
-	struct pushwake__request request;
-	AST_LIST_ENTRY(pending) next;
-};
-
-static AST_LIST_HEAD_STATIC(pendings, pending);
-
-static struct pending *find_pending(void)
-{
-	struct pending *pending;
-
-	AST_LIST_LOCK(&pendings);
-	AST_LIST_TRAVERSE(&pendings, pending, next) {
-		if (pthread_equal(pending->thread, pthread_self())) {
-			break;
-		}
-	}
-	AST_LIST_UNLOCK(&pendings);
-	return pending;
-}
-
-/*! An empty request for this thread; what a failed REGISTER left behind is dropped. */
-static struct pushwake__request *begin_request(void)
-{
-	struct pending *pending = find_pending();
-
-	if (!pending && (pending = ast_calloc(1, sizeof(*pending)))) {
-		pending->thread = pthread_self();
-		AST_LIST_LOCK(&pendings);
-		AST_LIST_INSERT_HEAD(&pendings, pending, next);
-		AST_LIST_UNLOCK(&pendings);
-	}
-	if (pending) {
-		pushwake__request_reset(&pending->request);
-	}
-	return pending ? &pending->request : NULL;
-}
-
-static void end_request(void)
-{
-	struct pending *pending = find_pending();
-
-	if (pending) {
-		AST_LIST_LOCK(&pendings);
-		AST_LIST_REMOVE(&pendings, pending, next);
-		AST_LIST_UNLOCK(&pendings);
-		pushwake__request_reset(&pending->request);
-		ast_free(pending);
-	}
-}
+/*! The REGISTER that this thread is working on. When the registrar refuses it nothing calls back: it goes with the next one. */
+static __thread struct pushwake__request in_hand;
 
 static void log_problems(const struct pushwake__request *request, const pushwake_register_result *result)
 {
@@ -205,7 +150,7 @@ static void make_room(struct pushwake__request *request, pjsip_rx_data *rdata)
 
 static pj_bool_t on_rx_request(pjsip_rx_data *rdata)
 {
-	struct pushwake__request *request;
+	struct pushwake__request *request = &in_hand;
 	struct ast_sip_endpoint *endpoint;
 	pj_bool_t is_answered = PJ_FALSE;
 
@@ -214,11 +159,11 @@ static pj_bool_t on_rx_request(pjsip_rx_data *rdata)
 		return PJ_FALSE;
 	}
 	endpoint = ast_pjsip_rdata_get_endpoint(rdata);
-	request = endpoint ? begin_request() : NULL;
-	if (request && !pushwake__request_read(request, endpoint, rdata)) {
+	pushwake__request_reset(request);
+	if (endpoint && !pushwake__request_read(request, endpoint, rdata)) {
 		is_answered = check(request, rdata) ? PJ_TRUE : PJ_FALSE;
 		if (is_answered) {
-			end_request();
+			pushwake__request_reset(request);
 		} else {
 			pushwake__request_strip(request, rdata);
 			if (request->contact_count) {
@@ -307,13 +252,11 @@ static void store(struct pushwake__request *request, pjsip_tx_data *tdata)
 static void outgoing_response(struct ast_sip_endpoint *endpoint, struct ast_sip_contact *contact,
 	pjsip_tx_data *tdata)
 {
-	struct pending *pending = find_pending();
-	struct pushwake__request *request;
+	struct pushwake__request *request = &in_hand;
 
-	if (!pending || !pushwake__request_matches(&pending->request, tdata)) {
+	if (!pushwake__request_matches(request, tdata)) {
 		return;
 	}
-	request = &pending->request;
 	if (PJSIP_IS_STATUS_IN_CLASS(tdata->msg->line.status.code, 200)) {
 		if (contact) {
 			ast_copy_string(request->aor, contact->aor, sizeof(request->aor));
@@ -325,7 +268,7 @@ static void outgoing_response(struct ast_sip_endpoint *endpoint, struct ast_sip_
 		}
 	}
 	pushwake__companion_return(request->aor);
-	end_request();
+	pushwake__request_reset(request);
 }
 
 static pjsip_module pushwake_pjsip_module = {
@@ -352,14 +295,6 @@ int pushwake__register_start(void)
 
 void pushwake__register_stop(void)
 {
-	struct pending *pending;
-
 	ast_sip_unregister_supplement(&supplement);
 	ast_sip_unregister_service(&pushwake_pjsip_module);
-	AST_LIST_LOCK(&pendings);
-	while ((pending = AST_LIST_REMOVE_HEAD(&pendings, next))) {
-		pushwake__request_reset(&pending->request);
-		ast_free(pending);
-	}
-	AST_LIST_UNLOCK(&pendings);
 }

@@ -14,7 +14,7 @@
 #include "asterisk/sorcery.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_ahead.h"
+#include "pushwake_early_wake.h"
 #include "pushwake_caller.h"
 #include "pushwake_legs.h"
 #include "pushwake_target.h"
@@ -86,46 +86,43 @@ static enum outcome dial_contacts(struct pushwake__wake *wake, const char *aor, 
 	return AST_VECTOR_SIZE(contacts) ? OUTCOME_AWAKE : OUTCOME_NOBODY;
 }
 
-static void describe(pushwake_contact *asked, struct pushwake__contacts *contacts)
+/*! Asks the engine, which pushes; below 0: none answers. The request names event, method, Call-ID, and handle if any. */
+static int ask(struct pushwake__wake *wake, pushwake_wake_result *result, pushwake_wake_request *request,
+	const char *aor, struct pushwake__caller *caller)
 {
-	size_t index;
+	int status;
 
-	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
-		pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(contacts, index));
+	pushwake__caller_read(caller, wake->chan, wake->is_message, aor);
+	request->aor = pushwake__str(aor);
+	pushwake__caller_fill(request, caller);
+	status = pushwake_wake(result, pushwake__client(), request);
+	if (status < 0) {
+		pushwake__engine_away("PushWake", aor, status);
 	}
+	return status;
 }
 
-/*! Asks the engine, which pushes. */
-static enum outcome push(struct pushwake__wake *wake, struct pushwake__ahead *ahead, struct pushwake__contacts *contacts)
+static enum outcome push(struct pushwake__wake *wake, struct pushwake__early_wake *early, struct pushwake__contacts *contacts)
 {
 	pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
 	pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
-	pushwake_contact *asked = ast_calloc(AST_VECTOR_SIZE(contacts) + 1, sizeof(*asked));
+	pushwake_contact *asked = pushwake__contacts_describe(&request.contact_count, contacts, NULL);
 	enum outcome outcome = OUTCOME_ALONE;
 	struct pushwake__caller caller;
-	int status;
 
 	if (!asked) {
 		return outcome;
 	}
-	describe(asked, contacts);
-	pushwake__caller_read(&caller, wake->chan, 0, ahead->aor);
 	request.event = PUSHWAKE_EVENT_CALL;
 	request.hold_seconds = wake->timeout;
-	request.aor = pushwake__str(ahead->aor);
-	request.call_id = pushwake__str(ahead->call_id);
+	request.call_id = pushwake__str(early->call_id);
 	request.method = pushwake__str("INVITE");
-	request.handle = ahead->handle;
+	request.handle = early->handle;
 	request.contacts = asked;
-	request.contact_count = AST_VECTOR_SIZE(contacts);
-	pushwake__caller_fill(&request, &caller);
-	status = pushwake_wake(&result, pushwake__client(), &request);
-	if (status < 0) {
-		pushwake__engine_away("PushWake", ahead->aor, status);
-	} else {
-		pushwake__ahead_answered(ahead, &result, asked, AST_VECTOR_SIZE(contacts));
+	if (ask(wake, &result, &request, early->aor, &caller) >= 0) {
+		pushwake__early_wake_answered(early, &result, asked, request.contact_count);
 		/* Without a binding a shared store may yet have to say whether there are some. */
-		outcome = ahead->rung ? OUTCOME_AWAKE : result.hold_ms > 0 ? OUTCOME_WAKES : result.bindings ? OUTCOME_FAILED
+		outcome = early->rung ? OUTCOME_AWAKE : result.hold_ms > 0 ? OUTCOME_WAKES : result.bindings ? OUTCOME_FAILED
 			: OUTCOME_NOBODY;
 	}
 	ast_free(asked);
@@ -146,7 +143,7 @@ static enum outcome push_text(struct pushwake__wake *wake, const char *aor, stru
 {
 	pushwake_wake_request request = PUSHWAKE_WAKE_REQUEST_INIT;
 	pushwake_wake_result result = PUSHWAKE_WAKE_RESULT_INIT;
-	pushwake_contact *asked = ast_calloc(AST_VECTOR_SIZE(contacts) + 1, sizeof(*asked));
+	pushwake_contact *asked = pushwake__contacts_describe(&request.contact_count, contacts, NULL);
 	enum outcome outcome = OUTCOME_ALONE;
 	struct pushwake__caller caller;
 	char *id = message_id(wake->chan);
@@ -158,20 +155,12 @@ static enum outcome push_text(struct pushwake__wake *wake, const char *aor, stru
 		ast_free(id);
 		return outcome;
 	}
-	describe(asked, contacts);
-	pushwake__caller_read(&caller, wake->chan, 1, aor);
 	request.event = PUSHWAKE_EVENT_CHAT;
-	request.aor = pushwake__str(aor);
 	request.call_id = pushwake__str(id);
 	request.method = pushwake__str("MESSAGE");
 	request.contacts = asked;
-	request.contact_count = AST_VECTOR_SIZE(contacts);
-	pushwake__caller_fill(&request, &caller);
-	status = pushwake_wake(&result, pushwake__client(), &request);
-	if (status < 0) {
-		pushwake__engine_away("PushWake", aor, status);
-	}
-	for (index = 0; index < AST_VECTOR_SIZE(contacts); index++) {
+	status = ask(wake, &result, &request, aor, &caller);
+	for (index = 0; index < request.contact_count; index++) {
 		if (status < 0 || asked[index].action == PUSHWAKE_RING) {
 			pushwake__dial_append(&wake->contacts, AST_VECTOR_GET_ADDR(contacts, index));
 			rung++;
@@ -189,12 +178,12 @@ static enum outcome push_text(struct pushwake__wake *wake, const char *aor, stru
 /*! Wakes the phones of a user who may have some that sleep. */
 static enum outcome wake_user(struct pushwake__wake *wake, const char *aor, struct pushwake__contacts *contacts)
 {
-	struct pushwake__ahead *ahead = pushwake__ahead_get(wake->chan, aor, wake->timeout);
+	struct pushwake__early_wake *early = pushwake__early_wake_begin(wake->chan, aor, wake->timeout);
 	enum outcome outcome = OUTCOME_ALONE;
 
-	if (ahead) {
-		outcome = !ahead->is_watched ? push(wake, ahead, contacts) : ahead->rung ? OUTCOME_AWAKE : OUTCOME_WAKES;
-		ao2_ref(ahead, -1);
+	if (early) {
+		outcome = !early->is_watched ? push(wake, early, contacts) : early->rung ? OUTCOME_AWAKE : OUTCOME_WAKES;
+		ao2_ref(early, -1);
 	}
 	return outcome;
 }

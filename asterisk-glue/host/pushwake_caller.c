@@ -132,24 +132,16 @@ static void read_uri(struct pushwake__caller *to, struct ast_channel *chan, cons
 	}
 }
 
-void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *chan, int is_message, const char *aor)
+/*! `id`: who calls, of the locked channel; the PJSIP channel of theirs is `own`, or what the channel is linked with. */
+static void read_party(struct pushwake__caller *caller, struct ast_channel *chan, const struct ast_party_id *id,
+	struct ast_channel *own)
 {
+	int is_withheld = (id->number.valid || id->name.valid)
+		&& (ast_party_id_presentation(id) & AST_PRES_RESTRICTION) != AST_PRES_ALLOWED;
 	char linked[AST_MAX_UNIQUEID];
-	int is_withheld;
 
-	memset(caller, 0, sizeof(*caller));
-	snprintf(caller->to, sizeof(caller->to), "sip:%s", aor);
-	if (is_message) {
-		read_message(caller, chan);
-		return;
-	}
-	ast_channel_lock(chan);
-	is_withheld = (ast_channel_caller(chan)->id.number.valid || ast_channel_caller(chan)->id.name.valid)
-		&& (ast_party_id_presentation(&ast_channel_caller(chan)->id) & AST_PRES_RESTRICTION) != AST_PRES_ALLOWED;
-	ast_copy_string(caller->number, S_COR(ast_channel_caller(chan)->id.number.valid,
-		ast_channel_caller(chan)->id.number.str, ""), sizeof(caller->number));
-	ast_copy_string(caller->name, S_COR(ast_channel_caller(chan)->id.name.valid,
-		ast_channel_caller(chan)->id.name.str, ""), sizeof(caller->name));
+	ast_copy_string(caller->number, S_COR(id->number.valid, id->number.str, ""), sizeof(caller->number));
+	ast_copy_string(caller->name, S_COR(id->name.valid, id->name.str, ""), sizeof(caller->name));
 	/* Of what was offered, this is what the channel's own endpoint may have: no phone is called with more. */
 	if (ast_format_cap_has_type(ast_channel_nativeformats(chan), AST_MEDIA_TYPE_VIDEO)) {
 		caller->media = PUSHWAKE_MEDIA_VIDEO;
@@ -158,8 +150,32 @@ void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *
 	ast_channel_unlock(chan);
 	caller->kind = is_withheld ? PUSHWAKE_CALLER_WITHHELD : PUSHWAKE_CALLER_NUMBER;
 	if (!is_withheld) { /* nobody is told of one, and a task of PJSIP reads it */
-		read_uri(caller, chan, linked);
+		read_uri(caller, own, linked);
 	}
+}
+
+static void begin(struct pushwake__caller *caller, const char *aor)
+{
+	memset(caller, 0, sizeof(*caller));
+	snprintf(caller->to, sizeof(caller->to), "sip:%s", aor);
+}
+
+void pushwake__caller_read(struct pushwake__caller *caller, struct ast_channel *chan, int is_message, const char *aor)
+{
+	begin(caller, aor);
+	if (is_message) {
+		read_message(caller, chan);
+		return;
+	}
+	ast_channel_lock(chan);
+	read_party(caller, chan, &ast_channel_caller(chan)->id, chan);
+}
+
+void pushwake__caller_read_dialled(struct pushwake__caller *caller, struct ast_channel *chan, const char *aor)
+{
+	begin(caller, aor);
+	ast_channel_lock(chan);
+	read_party(caller, chan, &ast_channel_connected(chan)->id, NULL);
 }
 
 /*! The channel that calls: the first of what this one is linked with. A reference, or NULL. */
@@ -173,32 +189,6 @@ static struct ast_channel *first_channel(struct ast_channel *chan)
 	is_first = !strcmp(linked, ast_channel_uniqueid(chan));
 	ast_channel_unlock(chan);
 	return is_first || ast_strlen_zero(linked) ? NULL : ast_channel_get_by_name(linked);
-}
-
-void pushwake__caller_read_dialled(struct pushwake__caller *caller, struct ast_channel *chan, const char *aor)
-{
-	char linked[AST_MAX_UNIQUEID];
-	const struct ast_party_id *id;
-	int is_withheld;
-
-	memset(caller, 0, sizeof(*caller));
-	snprintf(caller->to, sizeof(caller->to), "sip:%s", aor);
-	ast_channel_lock(chan);
-	/* Of a channel that is dialled the other side is who calls. */
-	id = &ast_channel_connected(chan)->id;
-	is_withheld = (id->number.valid || id->name.valid)
-		&& (ast_party_id_presentation(id) & AST_PRES_RESTRICTION) != AST_PRES_ALLOWED;
-	ast_copy_string(caller->number, S_COR(id->number.valid, id->number.str, ""), sizeof(caller->number));
-	ast_copy_string(caller->name, S_COR(id->name.valid, id->name.str, ""), sizeof(caller->name));
-	if (ast_format_cap_has_type(ast_channel_nativeformats(chan), AST_MEDIA_TYPE_VIDEO)) {
-		caller->media = PUSHWAKE_MEDIA_VIDEO;
-	}
-	ast_copy_string(linked, ast_channel_linkedid(chan), sizeof(linked));
-	ast_channel_unlock(chan);
-	caller->kind = is_withheld ? PUSHWAKE_CALLER_WITHHELD : PUSHWAKE_CALLER_NUMBER;
-	if (!is_withheld) {
-		read_uri(caller, NULL, linked);
-	}
 }
 
 char *pushwake__caller_push_id(struct ast_channel *chan)

@@ -16,10 +16,6 @@
 
 #define CONFIG_FILE "pushwake.conf"
 
-struct finding_context {
-	struct ast_config *config;
-};
-
 void pushwake__copy(char *buf, size_t size, pushwake_str str)
 {
 	size_t len = MIN(str.len, size - 1);
@@ -28,6 +24,11 @@ void pushwake__copy(char *buf, size_t size, pushwake_str str)
 		memcpy(buf, str.ptr, len);
 	}
 	buf[len] = '\0';
+}
+
+char *pushwake__dup(pushwake_str str)
+{
+	return ast_strndup(str.ptr ? str.ptr : "", str.len);
 }
 
 static const struct ast_variable *find_variable(struct ast_config *config, const char *name)
@@ -44,13 +45,12 @@ static const struct ast_variable *find_variable(struct ast_config *config, const
 
 static void log_finding(void *context, int level, pushwake_str setting, pushwake_str message)
 {
-	struct finding_context *finding = context;
 	const struct ast_variable *var;
 	char name[80];
 	char where[160];
 
 	pushwake__copy(name, sizeof(name), setting);
-	var = find_variable(finding->config, name);
+	var = find_variable(context, name);
 	if (var) {
 		snprintf(where, sizeof(where), "%s:%d", S_OR(var->file, CONFIG_FILE), var->lineno);
 	} else {
@@ -100,12 +100,11 @@ int pushwake__config_try(pushwake_settings *settings, pushwake_settings *earlier
 {
 	struct ast_flags flags = { CONFIG_FLAG_NOCACHE };
 	struct ast_config *config = ast_config_load(CONFIG_FILE, flags);
-	struct finding_context finding = { config == CONFIG_STATUS_FILEINVALID ? NULL : config };
-	int problems = pushwake_settings_trial(settings, earlier, log_finding, &finding);
+	int problems;
 
-	if (finding.config) {
-		ast_config_destroy(config);
-	}
+	config = config == CONFIG_STATUS_FILEINVALID ? NULL : config;
+	problems = pushwake_settings_trial(settings, earlier, log_finding, config);
+	ast_config_destroy(config);
 	return problems;
 }
 
@@ -113,7 +112,6 @@ pushwake_settings *pushwake__config_read(void)
 {
 	struct ast_flags flags = { CONFIG_FLAG_NOCACHE };
 	struct ast_config *config = ast_config_load(CONFIG_FILE, flags);
-	struct finding_context finding = { NULL };
 	pushwake_settings *settings = NULL;
 	int errors = 0;
 
@@ -128,13 +126,10 @@ pushwake_settings *pushwake__config_read(void)
 		ast_log(LOG_ERROR, "Out of memory for the settings\n");
 		errors = 1;
 	} else {
-		finding.config = config;
 		errors = config ? set_values(settings, config) : 0;
-		errors += pushwake_settings_check(settings, log_finding, &finding);
+		errors += pushwake_settings_check(settings, log_finding, config);
 	}
-	if (config) {
-		ast_config_destroy(config);
-	}
+	ast_config_destroy(config);
 	if (errors) {
 		pushwake_settings_free(settings);
 		return NULL;

@@ -68,9 +68,9 @@ int pushwake__contact_copy(struct pushwake__contact *to, const struct pushwake__
 	return -1;
 }
 
-/*! The endpoint that a contact is called by, a reference; or NULL. One that stands in pjsip.conf names none. */
-static struct ast_sip_endpoint *endpoint_of(const struct ast_sip_contact *contact)
+struct ast_sip_endpoint *pushwake__contact_endpoint(const struct ast_sip_contact *contact)
 {
+	/* One that stands in pjsip.conf names none. */
 	return ast_strlen_zero(contact->endpoint_name) ? pushwake__endpoint_of(contact->aor)
 		: ast_sorcery_retrieve_by_id(ast_sip_get_sorcery(), "endpoint", contact->endpoint_name);
 }
@@ -78,7 +78,7 @@ static struct ast_sip_endpoint *endpoint_of(const struct ast_sip_contact *contac
 static void add(struct ast_sip_contact *contact, struct pushwake__contacts *contacts)
 {
 	char *flow = flow_of(contact);
-	struct ast_sip_endpoint *endpoint = endpoint_of(contact);
+	struct ast_sip_endpoint *endpoint = pushwake__contact_endpoint(contact);
 	int behind_proxy = !ast_strlen_zero(contact->path) || (endpoint && !ast_strlen_zero(endpoint->outbound_proxy));
 	struct pushwake__contact entry;
 	struct pushwake__contact known = {
@@ -137,6 +137,20 @@ void pushwake__contact_describe(pushwake_contact *out, const struct pushwake__co
 	out->behind_proxy = contact->behind_proxy;
 }
 
+pushwake_contact *pushwake__contacts_describe(size_t *count, struct pushwake__contacts *contacts, const char *uri)
+{
+	pushwake_contact *all = ast_calloc(AST_VECTOR_SIZE(contacts) + 1, sizeof(*all));
+	size_t index;
+
+	*count = 0;
+	for (index = 0; all && index < AST_VECTOR_SIZE(contacts); index++) {
+		if (!uri || !strcmp(AST_VECTOR_GET_ADDR(contacts, index)->uri, uri)) {
+			pushwake__contact_describe(&all[(*count)++], AST_VECTOR_GET_ADDR(contacts, index));
+		}
+	}
+	return all;
+}
+
 /*! The contacts of an AoR as the registrar has them, and how many it takes; a reference, or NULL. */
 static struct ao2_container *retrieve_limited(const char *aor, int *most)
 {
@@ -176,25 +190,28 @@ void pushwake__contacts_free(struct pushwake__contacts *contacts)
 	AST_VECTOR_FREE(contacts);
 }
 
-static int forget(void *obj, void *arg, int flags)
+static int has_text(void *obj, void *arg, int flags)
 {
-	struct ast_sip_contact *contact = obj;
+	return strcmp(((struct ast_sip_contact *) obj)->uri, arg) ? 0 : CMP_MATCH | CMP_STOP;
+}
 
-	if (!strcmp(contact->uri, arg)) {
-		ast_sip_location_delete_contact(contact);
-		ast_verb(3, "Removed contact '%s' from AOR '%s': its phone has registered elsewhere\n",
-			contact->uri, contact->aor);
-	}
-	return 0;
+struct ast_sip_contact *pushwake__contact_named(const char *aor, const char *uri)
+{
+	struct ao2_container *list = retrieve(aor);
+	struct ast_sip_contact *contact = list ? ao2_callback(list, 0, has_text, (void *) uri) : NULL;
+
+	ao2_cleanup(list);
+	return contact;
 }
 
 void pushwake__contact_forget(const char *aor, const char *uri)
 {
-	struct ao2_container *list = retrieve(aor);
+	struct ast_sip_contact *contact = pushwake__contact_named(aor, uri);
 
-	if (list) {
-		ao2_callback(list, OBJ_NODATA, forget, (void *) uri);
-		ao2_ref(list, -1);
+	if (contact) {
+		ast_sip_location_delete_contact(contact);
+		ast_verb(3, "Removed contact '%s' from AOR '%s': its phone has registered elsewhere\n", uri, aor);
+		ao2_ref(contact, -1);
 	}
 }
 
@@ -247,11 +264,6 @@ struct registered {
 	/*! One has gone for it. */
 	int has_room;
 };
-
-static int has_text(void *obj, void *arg, int flags)
-{
-	return strcmp(((struct ast_sip_contact *) obj)->uri, arg) ? 0 : CMP_MATCH | CMP_STOP;
-}
 
 static int make_room(void *obj, void *arg, int flags)
 {

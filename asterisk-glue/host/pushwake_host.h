@@ -9,7 +9,7 @@
  *   module/     what Asterisk loads: start and stop, console, AMI, the engine's supervisor
  *   functions/  PushWake() and PUSHWAKE() of the dialplan, and what PJSIP's REGISTERs bring
  *   legs/       waiting legs: what plain Dial() dials
- *   calls/      what PushWake() has woken, phones that came too late, other nodes, hints
+ *   calls/      what PushWake() has begun to wake, other nodes, hints
  *   host/       settings, the client, contacts, who calls
  */
 #ifndef PUSHWAKE_HOST_H
@@ -39,6 +39,9 @@ static inline pushwake_str pushwake__str(const char *text)
 
 /*! Arguments for a "%.*s" that prints a pushwake_str. */
 #define PUSHWAKE__PRINT(str) (int) MIN((str).len, 4096), (str).ptr ? (str).ptr : ""
+
+/*! A copy as a C string, to be freed. */
+char *pushwake__dup(pushwake_str str);
 
 /*! Copies a pushwake_str to a C string, cut to fit. */
 void pushwake__copy(char *buf, size_t size, pushwake_str str);
@@ -122,8 +125,17 @@ void pushwake__contact_free(struct pushwake__contact contact);
 /*! The contact as the library wants it; borrows. */
 void pushwake__contact_describe(pushwake_contact *out, const struct pushwake__contact *contact);
 
+/*! The same of all, or of the one with this URI: an array to be freed; NULL when memory is short. */
+pushwake_contact *pushwake__contacts_describe(size_t *count, struct pushwake__contacts *contacts, const char *uri);
+
 /*! Longest URI in text form, push parameters included. */
 #define PUSHWAKE__MAX_URI 8192
+
+/*! The contact of the registrar with this URI, a reference; or NULL. */
+struct ast_sip_contact *pushwake__contact_named(const char *aor, const char *uri);
+
+/*! The endpoint that a contact is called by, a reference; or NULL. */
+struct ast_sip_endpoint *pushwake__contact_endpoint(const struct ast_sip_contact *contact);
 
 /*! Removes the contact with this URI from the registrar. */
 void pushwake__contact_forget(const char *aor, const char *uri);

@@ -169,7 +169,6 @@ static int count_sleepers(const char *name, size_t *phones)
 {
 	struct pushwake__contacts contacts;
 	pushwake_contact *asked;
-	size_t index;
 	int count = 0;
 
 	*phones = 0;
@@ -177,13 +176,9 @@ static int count_sleepers(const char *name, size_t *phones)
 		return 0;
 	}
 	pushwake__contacts_get(&contacts, name);
-	asked = ast_calloc(AST_VECTOR_SIZE(&contacts) + 1, sizeof(*asked));
-	*phones = AST_VECTOR_SIZE(&contacts);
+	asked = pushwake__contacts_describe(phones, &contacts, NULL);
 	if (asked) {
-		for (index = 0; index < AST_VECTOR_SIZE(&contacts); index++) {
-			pushwake__contact_describe(&asked[index], AST_VECTOR_GET_ADDR(&contacts, index));
-		}
-		count = pushwake_bindings(pushwake__client(), pushwake__str(name), asked, index, sizeof(*asked), NULL, NULL);
+		count = pushwake_bindings(pushwake__client(), pushwake__str(name), asked, *phones, sizeof(*asked), NULL, NULL);
 	}
 	ast_free(asked);
 	pushwake__contacts_free(&contacts);

@@ -12,6 +12,7 @@
 #include <pjsip_ua.h>
 
 #include "asterisk/logger.h"
+#include "asterisk/module.h"
 #include "asterisk/res_pjsip.h"
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
@@ -77,11 +78,18 @@ static int renew_request(pjsip_inv_session *inv)
 
 /* ---- What was left */
 
+static pjsip_module left;
+
+/*! A phone that is shown the end of a call reads from the CANCEL how it ended (RFC 3326). */
 static void cancel(pjsip_transaction *tsx)
 {
+	const char *reason = tsx->mod_data[left.id];
 	pjsip_tx_data *tdata;
 
 	if (pjsip_endpt_create_cancel(ast_sip_get_pjsip_endpoint(), tsx->last_tx, &tdata) == PJ_SUCCESS) {
+		if (reason) {
+			ast_sip_add_header(tdata, "Reason", reason);
+		}
 		pjsip_endpt_send_request(ast_sip_get_pjsip_endpoint(), tdata, -1, NULL, NULL);
 	}
 }
@@ -127,6 +135,9 @@ static void hang_up(pjsip_transaction *tsx, pjsip_rx_data *rdata)
 
 static void on_tsx_state(pjsip_transaction *tsx, pjsip_event *event)
 {
+	if (tsx->state == PJSIP_TSX_STATE_DESTROYED && tsx->mod_data[left.id]) {
+		ast_module_unref(AST_MODULE_SELF);
+	}
 	if (event->type != PJSIP_EVENT_TSX_STATE || event->body.tsx_state.type != PJSIP_EVENT_RX_MSG) {
 		return;
 	}
@@ -158,6 +169,26 @@ void pushwake__follow_leave(pjsip_transaction *tsx, pjsip_dialog *dlg)
 	dlg->tsx_count--;
 	if (tsx->state == PJSIP_TSX_STATE_PROCEEDING) {
 		cancel(tsx);
+	}
+}
+
+void pushwake__follow_show(pjsip_tx_data *tdata, const char *reason)
+{
+	pjsip_transaction *tsx;
+	pj_str_t copy;
+
+	if (pjsip_tsx_create_uac(&left, tdata, &tsx) != PJ_SUCCESS) {
+		pjsip_tx_data_dec_ref(tdata);
+		return;
+	}
+	pj_strdup2_with_null(tsx->pool, &copy, reason);
+	tsx->mod_data[left.id] = copy.ptr;
+	/* It calls back into this module. */
+	ast_module_ref(AST_MODULE_SELF);
+	pjsip_tsx_set_transport(tsx, &tdata->tp_sel);
+	if (pjsip_tsx_send_msg(tsx, NULL) != PJ_SUCCESS) {
+		pjsip_tx_data_dec_ref(tdata);
+		pjsip_tsx_terminate(tsx, PJSIP_SC_SERVICE_UNAVAILABLE);
 	}
 }
 

@@ -128,11 +128,6 @@ static int send_task(void *data)
 	return 0;
 }
 
-static char *copy_of(pushwake_str str)
-{
-	return ast_strndup(str.ptr ? str.ptr : "", str.len);
-}
-
 void pushwake__forward(const pushwake_leg_order *order)
 {
 	struct text *text = order->content.len < MAX_TEXT ? ast_calloc(1, sizeof(*text)) : NULL;
@@ -142,13 +137,13 @@ void pushwake__forward(const pushwake_leg_order *order)
 	}
 	text->handle = order->handle;
 	text->leg = order->leg;
-	text->aor = copy_of(order->aor);
-	text->contact = copy_of(order->contact);
-	text->path = copy_of(order->contact_path);
-	text->type = copy_of(order->content_type);
-	text->content = copy_of(order->content);
-	text->from = copy_of(order->from_uri);
-	text->display = copy_of(order->from_display);
+	text->aor = pushwake__dup(order->aor);
+	text->contact = pushwake__dup(order->contact);
+	text->path = pushwake__dup(order->contact_path);
+	text->type = pushwake__dup(order->content_type);
+	text->content = pushwake__dup(order->content);
+	text->from = pushwake__dup(order->from_uri);
+	text->display = pushwake__dup(order->from_display);
 	if (!text->aor || !text->contact || !text->path || !text->type || !text->content || !text->from || !text->display
 		|| ast_sip_push_task(NULL, send_task, text)) {
 		text_free(text);

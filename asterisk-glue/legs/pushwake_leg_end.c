@@ -15,29 +15,29 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_ahead.h"
+#include "pushwake_early_wake.h"
 #include "pushwake_legs.h"
 
 void pushwake__leg_hung_up(struct pushwake__waiter *waiter, struct ast_channel *chan, const char *said)
 {
-	struct pushwake__ahead *ahead = chan ? pushwake__ahead_of(chan, waiter->aor) : NULL;
+	struct pushwake__early_wake *early = chan ? pushwake__early_wake_of(chan, waiter->aor) : NULL;
 	int is_elsewhere = chan && ast_channel_hangupcause(chan) == AST_CAUSE_ANSWERED_ELSEWHERE;
 	int how = PUSHWAKE_CALL_CANCELLED;
 	char *reason = NULL;
 
 	if (!waiter->handle) {
 		/* The library has yet to ask who it is, and the CANCEL tells it. */
-		ao2_cleanup(ahead);
+		ao2_cleanup(early);
 		return;
 	}
 	if (is_elsewhere) {
 		said = "SIP;cause=200";
-	} else if (ahead) {
-		how = pushwake__ahead_leg_end(ahead, &reason);
+	} else if (early) {
+		how = pushwake__early_wake_leg_end(early, &reason);
 	}
 	pushwake__waiter_end(waiter, how, how == PUSHWAKE_CALL_FAILED ? 480 : 487, S_OR(reason, said));
 	ast_free(reason);
-	ao2_cleanup(ahead);
+	ao2_cleanup(early);
 }
 
 /*! On the channel: a phone that says nothing keeps Asterisk from sending a CANCEL when it hangs up. */

@@ -21,7 +21,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_ahead.h"
+#include "pushwake_early_wake.h"
 #include "pushwake_calls.h"
 #include "pushwake_legs.h"
 #include "pushwake_supplement.h"
@@ -39,26 +39,6 @@ static void copy_header(char *buf, size_t size, pjsip_msg *msg, const char *name
 	}
 }
 
-/*! The contact of this registrar with this URI, a reference; or NULL. */
-static struct ast_sip_contact *find_contact(const char *aor, const char *uri)
-{
-	struct ast_sip_aor *object = ast_sip_location_retrieve_aor(aor);
-	struct ao2_container *contacts = object ? ast_sip_location_retrieve_aor_contacts(object) : NULL;
-	struct ast_sip_contact *contact = NULL;
-	struct ao2_iterator all;
-
-	if (contacts) {
-		all = ao2_iterator_init(contacts, 0);
-		while ((contact = ao2_iterator_next(&all)) && strcmp(contact->uri, uri)) {
-			ao2_ref(contact, -1);
-		}
-		ao2_iterator_destroy(&all);
-	}
-	ao2_cleanup(contacts);
-	ao2_cleanup(object);
-	return contact;
-}
-
 /* ---- The way on, and back. The dialog is locked. */
 
 /*! The library says where the call goes on: leg, contact and Path. */
@@ -72,7 +52,7 @@ static void go_on(struct pushwake__waiter *waiter, pjsip_inv_session *inv, pjsip
 	copy_header(number, sizeof(number), msg, "X-PushWake-Leg");
 	copy_header(uri, sizeof(uri), msg, "X-PushWake-Contact");
 	copy_header(path, sizeof(path), msg, "X-PushWake-Path");
-	contact = find_contact(waiter->aor, uri);
+	contact = pushwake__contact_named(waiter->aor, uri);
 	route = contact && !ast_strlen_zero(contact->path) ? contact->path : session->endpoint->outbound_proxy;
 	/* What Asterisk does for a contact it does for this one from now on: its Path in later requests, say. */
 	ao2_replace(session->contact, contact);
@@ -209,6 +189,7 @@ static char *aor_of(struct ast_sip_session *session, const char *uri)
 	return found;
 }
 
+/*! Another node, whose call this is, has seen to it. */
 static int is_of_node(struct ast_channel *chan)
 {
 	int is;
@@ -216,16 +197,6 @@ static int is_of_node(struct ast_channel *chan)
 	ast_channel_lock(chan);
 	is = !ast_strlen_zero(pbx_builtin_getvar_helper(chan, "PUSHWAKE_NODE_CONTACT"));
 	ast_channel_unlock(chan);
-	return is;
-}
-
-/*! Somebody has seen to it: another node, whose call this is; or a phone that has just registered is shown the end of a call. */
-static int is_woken(struct ast_channel *chan)
-{
-	char *shown = pushwake__show_end_call_id(chan);
-	int is = shown || is_of_node(chan);
-
-	ast_free(shown);
 	return is;
 }
 
@@ -298,18 +269,18 @@ static int is_beside(struct ast_sip_session *session, pjsip_tx_data *tdata)
 }
 
 /*! PushWake() of the dialplan has woken phones of this AoR. */
-static int is_ahead(struct ast_channel *chan, const char *aor)
+static int has_early_wake(struct ast_channel *chan, const char *aor)
 {
-	struct pushwake__ahead *ahead = pushwake__ahead_of(chan, aor);
+	struct pushwake__early_wake *early = pushwake__early_wake_of(chan, aor);
 
-	ao2_cleanup(ahead);
-	return ahead != NULL;
+	ao2_cleanup(early);
+	return early != NULL;
 }
 
 /*! Whether phones of this AoR may have to be woken for an INVITE to a phone of theirs. */
 static int may_wake(struct ast_channel *chan, const char *aor)
 {
-	return (pushwake__legs_wake_all() || is_ahead(chan, aor)) && pushwake_may_wake(pushwake__client(), pushwake__str(aor)) == 1;
+	return (pushwake__legs_wake_all() || has_early_wake(chan, aor)) && pushwake_may_wake(pushwake__client(), pushwake__str(aor)) == 1;
 }
 
 static void outgoing_request(struct ast_sip_session *session, pjsip_tx_data *tdata)
@@ -319,7 +290,7 @@ static void outgoing_request(struct ast_sip_session *session, pjsip_tx_data *tda
 	int len;
 
 	if (!pushwake__legs_are_on() || !session->channel || session->inv_session->role != PJSIP_ROLE_UAC
-		|| session->inv_session->state != PJSIP_INV_STATE_NULL || is_beside(session, tdata) || is_woken(session->channel)
+		|| session->inv_session->state != PJSIP_INV_STATE_NULL || is_beside(session, tdata) || is_of_node(session->channel)
 		|| (!PJSIP_URI_SCHEME_IS_SIP(tdata->msg->line.req.uri) && !PJSIP_URI_SCHEME_IS_SIPS(tdata->msg->line.req.uri))) {
 		return;
 	}

@@ -82,6 +82,9 @@ int pushwake__follow(pjsip_inv_session *inv, const char *target, const char *rou
 /*! Lets go of a transaction of which the session shall hear nothing: what it still brings is cancelled or ended. */
 void pushwake__follow_leave(pjsip_transaction *tsx, pjsip_dialog *dlg);
 
+/*! Sends an INVITE that is cancelled for this Reason as soon as its phone has it; takes the message over. */
+void pushwake__follow_show(pjsip_tx_data *tdata, const char *reason);
+
 /*! The INVITE of a session waits again. */
 void pushwake__follow_back(struct pushwake__waiter *waiter, pjsip_inv_session *inv);
 
@@ -229,6 +232,11 @@ void pushwake__companion_check(const char *aor);
 
 int pushwake__companion_start(void);
 void pushwake__companion_stop(void);
+
+/* ---- pushwake_verb.c */
+
+/*! Executes a verb of the engine, in whatever thread it came to. */
+void pushwake__verb_execute(const pushwake_verb *verb);
 
 /* ---- pushwake_order.c: the library itself; all but start and stop in the supervisor's thread */
 

@@ -100,7 +100,6 @@ static void describe(const pushwake_leg_order *order)
 	struct pushwake__waiter *waiter;
 	char aor[256], call_id[512];
 	pushwake_contact *asked;
-	size_t index, count = 0;
 
 	pushwake__copy(aor, sizeof(aor), order->aor);
 	pushwake__copy(call_id, sizeof(call_id), order->call_id);
@@ -111,22 +110,15 @@ static void describe(const pushwake_leg_order *order)
 		return;
 	}
 	pushwake__contacts_get(&contacts, aor);
-	asked = ast_calloc(AST_VECTOR_SIZE(&contacts) + 1, sizeof(*asked));
 	if (waiter && waiter->scope == PUSHWAKE_SCOPE_CONTACTS && !waiter->handle
 		&& !pushwake__contact_find(&contacts, S_OR(waiter->dialled, ""))) {
 		/* It has gone since it was dialled. */
 		waiter->scope = PUSHWAKE_SCOPE_OTHERS;
 	}
 	user.scope = waiter ? waiter->scope : PUSHWAKE_SCOPE_USER;
-	for (index = 0; asked && index < AST_VECTOR_SIZE(&contacts); index++) {
-		const struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(&contacts, index);
-
-		if (user.scope != PUSHWAKE_SCOPE_CONTACTS || !strcmp(contact->uri, S_OR(waiter->dialled, ""))) {
-			pushwake__contact_describe(&asked[count++], contact);
-		}
-	}
+	asked = pushwake__contacts_describe(&user.contact_count, &contacts,
+		user.scope == PUSHWAKE_SCOPE_CONTACTS ? S_OR(waiter->dialled, "") : NULL);
 	user.contacts = asked;
-	user.contact_count = count;
 	if (waiter) {
 		pushwake__waiter_name(waiter, order->handle);
 		pushwake__caller_fill(&user, waiter->caller);

@@ -11,7 +11,7 @@
 #include "asterisk/res_pjsip_session.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_ahead.h"
+#include "pushwake_early_wake.h"
 #include "pushwake_caller.h"
 #include "pushwake_legs.h"
 
@@ -104,13 +104,13 @@ void pushwake__waiter_name(struct pushwake__waiter *waiter, uint64_t handle)
 /*! What the push says of the call: as PushWake() has said it, if that woke the phones before. */
 static void read_call(struct pushwake__waiter *waiter, struct ast_channel *chan)
 {
-	struct pushwake__ahead *ahead = pushwake__ahead_of(chan, waiter->aor);
+	struct pushwake__early_wake *early = pushwake__early_wake_of(chan, waiter->aor);
 
-	if (ahead) {
-		waiter->is_late = ahead->reason != NULL;
-		waiter->seconds = pushwake__ahead_use(ahead);
-		waiter->push_id = ast_strdup(ahead->call_id);
-		ao2_ref(ahead, -1);
+	if (early) {
+		waiter->is_late = early->reason != NULL;
+		waiter->seconds = pushwake__early_wake_continue(early);
+		waiter->push_id = ast_strdup(early->call_id);
+		ao2_ref(early, -1);
 	} else {
 		waiter->push_id = pushwake__caller_push_id(chan);
 	}

@@ -16,7 +16,7 @@
 #include "asterisk/logger.h"
 #include "asterisk/module.h"
 
-#include "pushwake_ahead.h"
+#include "pushwake_early_wake.h"
 #include "pushwake_calls.h"
 #include "pushwake_legs.h"
 #include "pushwake_module.h"
@@ -45,7 +45,7 @@ static const struct {
 	void (*stop)(void);
 } parts[] = {
 	{ "settings", start_settings, pushwake__settings_stop },
-	{ "phones woken ahead", pushwake__ahead_start, pushwake__ahead_stop },
+	{ "early wakes", pushwake__early_wake_start, pushwake__early_wake_stop },
 	{ "callers", pushwake__session_start, pushwake__session_stop },
 	{ "edge proxies", pushwake__path_start, pushwake__path_stop },
 	{ "nodes", pushwake__node_start, pushwake__node_stop },
