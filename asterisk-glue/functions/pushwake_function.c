@@ -13,7 +13,6 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_host.h"
-#include "pushwake_query.h"
 #include "pushwake_wake.h"
 
 /*! What has been read of a column so far, one value a binding. */

@@ -17,8 +17,7 @@
 #include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_host.h"
-#include "pushwake_target.h"
+#include "pushwake_wake.h"
 
 /*! Adds an AoR once; not 0 when memory is short. */
 static int add(struct pushwake__aors *aors, const char *aor)

@@ -17,7 +17,6 @@
 #include "pushwake_early_wake.h"
 #include "pushwake_caller.h"
 #include "pushwake_legs.h"
-#include "pushwake_target.h"
 #include "pushwake_wake.h"
 
 /*! What is known of a user, from the worst to the best; the best of several users counts. */

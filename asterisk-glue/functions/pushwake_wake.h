@@ -30,6 +30,17 @@ struct pushwake__wake {
 /*! Wakes, and says what is known; waits for nobody. */
 void pushwake__wake_run(struct pushwake__wake *wake);
 
+/* ---- pushwake_target.c: whom PushWake() is to wake */
+
+AST_VECTOR(pushwake__aors, char *);
+
+/*!
+ * Reads "100&101", where PJSIP/ENDPOINT stands for the AoRs of an endpoint. What names no user is left out, with a line in
+ * the log that says what to write instead. Not 0 when memory is short; free what was read in any case.
+ */
+int pushwake__aors_read(struct pushwake__aors *aors, const char *text);
+void pushwake__aors_free(struct pushwake__aors *aors);
+
 /* ---- pushwake_text.c */
 
 int pushwake__text_start(void);

@@ -72,6 +72,12 @@ int pushwake__silent_after(void);
 /*! The engine did not answer for this AoR. Says so as often as the library lets it. */
 void pushwake__engine_away(const char *what, const char *aor, int status);
 
+/*! Writes what is wrong after a call of the client failed; the status. */
+int pushwake__error(int status, char *error, size_t size);
+
+/*! A field of a row as text. */
+const char *pushwake__field_text(const pushwake_field *field, char *buf, size_t size);
+
 /* ---- pushwake_endpoint.c */
 
 /*! Of our device states: PushWake:aor. */

@@ -154,7 +154,7 @@ static int dial_task(void *data)
 	struct dial *dial = data;
 
 	if (dial->main->has_ended || call(dial, dial->main->session)) {
-		pushwake__waiter_progress(dial->main, dial->leg, PJSIP_SC_SERVICE_UNAVAILABLE, 0);
+		pushwake__legs_tell_progress(dial->main->handle, dial->leg, PJSIP_SC_SERVICE_UNAVAILABLE, 0);
 	}
 	dial_free(dial);
 	return 0;
@@ -248,7 +248,7 @@ static int take_task(void *data)
 		ast_channel_unlock(chan);
 		take_name(chan, place);
 		if (!ast_channel_move(place, chan)) {
-			pushwake__waiter_progress(waiter, waiter->leg, PJSIP_SC_OK, 1);
+			pushwake__legs_tell_progress(waiter->handle, waiter->leg, PJSIP_SC_OK, 1);
 		}
 		ast_channel_unref(place);
 	}

@@ -43,21 +43,14 @@ static void text_free(struct text *text)
 	ast_free(text);
 }
 
-static void tell(const struct text *text, int status, int from_phone)
-{
-	struct pushwake__told told = {
-		.kind = PUSHWAKE__TOLD_PROGRESS, .handle = text->handle, .leg = text->leg, .status = status, .from_phone = from_phone,
-	};
-
-	pushwake__legs_tell(&told);
-}
-
 static void on_answer(void *token, pjsip_event *event)
 {
 	int from_phone = event->body.tsx_state.type == PJSIP_EVENT_RX_MSG;
+	struct text *text = token;
 
-	tell(token, from_phone ? event->body.tsx_state.tsx->status_code : PJSIP_SC_REQUEST_TIMEOUT, from_phone);
-	text_free(token);
+	pushwake__legs_tell_progress(text->handle, text->leg,
+		from_phone ? event->body.tsx_state.tsx->status_code : PJSIP_SC_REQUEST_TIMEOUT, from_phone);
+	text_free(text);
 }
 
 /*! Who has written it. */
@@ -121,7 +114,7 @@ static int send_task(void *data)
 		status = set_body(tdata, text) || send_to_phone(tdata, endpoint, text);
 	}
 	if (status) {
-		tell(text, PJSIP_SC_SERVICE_UNAVAILABLE, 0);
+		pushwake__legs_tell_progress(text->handle, text->leg, PJSIP_SC_SERVICE_UNAVAILABLE, 0);
 		text_free(text);
 	}
 	ao2_cleanup(endpoint);

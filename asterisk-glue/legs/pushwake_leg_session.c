@@ -59,7 +59,7 @@ static void go_on(struct pushwake__waiter *waiter, pjsip_inv_session *inv, pjsip
 	waiter->leg = atoi(number);
 	waiter->heard = 0;
 	if (pushwake__follow(inv, uri, S_OR(path, route))) {
-		pushwake__waiter_progress(waiter, waiter->leg, PJSIP_SC_SERVICE_UNAVAILABLE, 0);
+		pushwake__legs_tell_progress(waiter->handle, waiter->leg, PJSIP_SC_SERVICE_UNAVAILABLE, 0);
 		pushwake__follow_back(waiter, inv);
 	}
 	ao2_cleanup(contact);
@@ -72,7 +72,7 @@ static void answered_by_phone(struct pushwake__waiter *waiter, pjsip_inv_session
 	if (status < 200) {
 		if (status > waiter->heard) {
 			waiter->heard = status;
-			pushwake__waiter_progress(waiter, leg, status, from_phone);
+			pushwake__legs_tell_progress(waiter->handle, leg, status, from_phone);
 		}
 		return;
 	}
@@ -83,7 +83,7 @@ static void answered_by_phone(struct pushwake__waiter *waiter, pjsip_inv_session
 		/* It may come too late: what becomes of it is told then. */
 		return;
 	}
-	pushwake__waiter_progress(waiter, leg, status, from_phone);
+	pushwake__legs_tell_progress(waiter->handle, leg, status, from_phone);
 	if (waiter->beside) {
 		pushwake__beside_end(waiter);
 	} else if (status >= 300 && (!from_phone || pushwake_legs_takes_back(status))) {
@@ -315,7 +315,7 @@ static void session_end(struct ast_sip_session *session)
 	cause = session->inv_session->cause;
 	if (waiter->beside) {
 		/* Unless it has said so: nothing comes from there now. */
-		pushwake__waiter_progress(waiter, waiter->leg, PJSIP_SC_SERVICE_UNAVAILABLE, 0);
+		pushwake__legs_tell_progress(waiter->handle, waiter->leg, PJSIP_SC_SERVICE_UNAVAILABLE, 0);
 		pushwake__waiter_end(waiter, PUSHWAKE_CALL_FAILED, cause, "");
 		pushwake__beside_end(waiter);
 	} else if (waiter->heard >= 200 || session->inv_session->state == PJSIP_INV_STATE_CONFIRMED || cause / 100 == 2) {

@@ -116,6 +116,9 @@ struct pushwake__told {
 /*! Copies what is to be told; it is told in the supervisor's thread. */
 void pushwake__legs_tell(const struct pushwake__told *told);
 
+/*! A leg has this answer; what does not come from a phone is of our own making. */
+void pushwake__legs_tell_progress(uint64_t handle, int leg, int status, int from_phone);
+
 /*! Readable when there is something to be told. */
 int pushwake__legs_fd(void);
 
@@ -143,9 +146,6 @@ void pushwake__waiter_name(struct pushwake__waiter *waiter, uint64_t handle);
 
 /*! A new one, a reference. */
 struct pushwake__waiter *pushwake__waiter_new(struct ast_sip_session *session, const char *aor);
-
-/*! A leg has this answer; what does not come from a phone is of our own making. */
-void pushwake__waiter_progress(struct pushwake__waiter *waiter, int leg, int status, int from_phone);
 
 /*! It is over: how, enum pushwake_call_end, unless that is known. */
 void pushwake__waiter_end(struct pushwake__waiter *waiter, int how, int status, const char *reason);

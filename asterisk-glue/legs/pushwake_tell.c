@@ -59,6 +59,15 @@ void pushwake__legs_tell(const struct pushwake__told *told)
 	}
 }
 
+void pushwake__legs_tell_progress(uint64_t handle, int leg, int status, int from_phone)
+{
+	struct pushwake__told told = {
+		.kind = PUSHWAKE__TOLD_PROGRESS, .handle = handle, .leg = leg, .status = status, .from_phone = from_phone,
+	};
+
+	pushwake__legs_tell(&told);
+}
+
 int pushwake__legs_fd(void)
 {
 	return alert;

@@ -139,15 +139,6 @@ struct pushwake__waiter *pushwake__waiter_new(struct ast_sip_session *session, c
 	return waiter;
 }
 
-void pushwake__waiter_progress(struct pushwake__waiter *waiter, int leg, int status, int from_phone)
-{
-	struct pushwake__told told = {
-		.kind = PUSHWAKE__TOLD_PROGRESS, .handle = waiter->handle, .leg = leg, .status = status, .from_phone = from_phone,
-	};
-
-	pushwake__legs_tell(&told);
-}
-
 void pushwake__waiter_end(struct pushwake__waiter *waiter, int how, int status, const char *reason)
 {
 	struct pushwake__told told = {

@@ -12,9 +12,9 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_calls.h"
+#include "pushwake_host.h"
 #include "pushwake_legs.h"
 #include "pushwake_module.h"
-#include "pushwake_query.h"
 
 /*! Whether a command is to run, and not only to say what it is called and how it is used. */
 static int is_run(struct ast_cli_entry *e, int cmd, char *command, const char *usage)

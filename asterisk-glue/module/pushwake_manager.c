@@ -15,9 +15,9 @@
 #include "asterisk/utils.h"
 
 #include "pushwake_calls.h"
+#include "pushwake_host.h"
 #include "pushwake_legs.h"
 #include "pushwake_module.h"
-#include "pushwake_query.h"
 
 struct listing {
 	struct mansession *session;

@@ -10,7 +10,6 @@
 
 #include "pushwake_host.h"
 #include "pushwake_module.h"
-#include "pushwake_query.h"
 
 AST_MUTEX_DEFINE_STATIC(reload_lock);
 
