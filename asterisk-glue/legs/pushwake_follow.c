@@ -194,6 +194,23 @@ void pushwake__follow_show(pjsip_tx_data *tdata, const char *reason)
 
 /* ---- The way on, and back */
 
+/*!
+ * A connection that ends in the moment in which the INVITE goes out over it: PJSIP's timer for that is the one that it sets
+ * for the answer right then, and nobody would hear of the end for 32 s. Not 0: so it is, and the transaction is left.
+ */
+static int is_lost(pjsip_inv_session *inv)
+{
+	pjsip_transaction *tsx = inv->invite_tsx;
+
+	if (!tsx || tsx->state != PJSIP_TSX_STATE_CALLING || tsx->transport_err == PJ_SUCCESS) {
+		return 0;
+	}
+	pushwake__follow_leave(tsx, inv->dlg);
+	inv->invite_tsx = NULL;
+	pjsip_tsx_terminate(tsx, PJSIP_SC_SERVICE_UNAVAILABLE);
+	return 1;
+}
+
 int pushwake__follow(pjsip_inv_session *inv, const char *target, const char *route)
 {
 	pjsip_tpselector any = { .type = PJSIP_TPSELECTOR_NONE };
@@ -220,7 +237,7 @@ int pushwake__follow(pjsip_inv_session *inv, const char *target, const char *rou
 		ast_log(LOG_WARNING, "An INVITE cannot go on to %s\n", target);
 		return -1;
 	}
-	return 0;
+	return is_lost(inv) ? -1 : 0;
 }
 
 void pushwake__follow_back(struct pushwake__waiter *waiter, pjsip_inv_session *inv)
