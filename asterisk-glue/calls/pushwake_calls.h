@@ -48,9 +48,4 @@ void pushwake__devstates_renew(void);
 /*! \brief Becomes readable when a state is unknown anew; whoever waits for it reads it empty. */
 int pushwake__devstates_fd(void);
 
-/* ---- pushwake_session.c: what PJSIP says of callers */
-
-int pushwake__session_start(void);
-void pushwake__session_stop(void);
-
 #endif /* PUSHWAKE_CALLS_H */

@@ -10,17 +10,23 @@
 
 #include <time.h>
 
+#include <pjsip.h>
+#include <pjsip_ua.h>
+
 #include "asterisk/astobj2.h"
 #include "asterisk/causes.h"
 #include "asterisk/channel.h"
 #include "asterisk/datastore.h"
 #include "asterisk/logger.h"
 #include "asterisk/module.h"
+#include "asterisk/res_pjsip.h"
+#include "asterisk/res_pjsip_session.h"
+#include "asterisk/strings.h"
 #include "asterisk/utils.h"
 
-#include "pushwake_early_wake.h"
-#include "pushwake_calls.h"
 #include "pushwake_caller.h"
+#include "pushwake_early_wake.h"
+#include "pushwake_supplement.h"
 
 #define BUCKETS 251
 #define NUMBER_BITS 20
@@ -34,20 +40,6 @@ struct carrier {
 	/*! The channel itself when it began to wake, else NULL; no reference, since the carrier goes with it. */
 	struct ast_channel *origin;
 };
-
-static int handle_hash(const void *obj, int flags)
-{
-	uint64_t handle = flags & OBJ_SEARCH_KEY ? *(const uint64_t *) obj : ((const struct pushwake__early_wake *) obj)->handle;
-
-	return (int) (handle & 0x7fffffff);
-}
-
-static int handle_cmp(void *obj, void *arg, int flags)
-{
-	uint64_t handle = flags & OBJ_SEARCH_KEY ? *(uint64_t *) arg : ((struct pushwake__early_wake *) arg)->handle;
-
-	return ((struct pushwake__early_wake *) obj)->handle == handle ? CMP_MATCH | CMP_STOP : 0;
-}
 
 static void early_wake_destroy(void *obj)
 {
@@ -311,7 +303,8 @@ int pushwake__early_wake_continue(struct pushwake__early_wake *early)
 	return left;
 }
 
-void pushwake__early_wakes_hung_up(struct ast_channel *chan, const char *reason)
+/*! The caller has hung up, with the value of a Reason header. */
+static void hung_up(struct ast_channel *chan, const char *reason)
 {
 	struct ast_datastore *store;
 
@@ -328,6 +321,38 @@ void pushwake__early_wakes_hung_up(struct ast_channel *chan, const char *reason)
 	}
 	ast_channel_unlock(chan);
 }
+
+/*! The values of all Reason headers of a request, to be freed. */
+static struct ast_str *read_reason(pjsip_rx_data *rdata)
+{
+	static const pj_str_t name = { "Reason", 6 };
+	struct ast_str *reason = ast_str_create(64);
+	pjsip_generic_string_hdr *header = pjsip_msg_find_hdr_by_name(rdata->msg_info.msg, &name, NULL);
+
+	for (; reason && header; header = pjsip_msg_find_hdr_by_name(rdata->msg_info.msg, &name, header->next)) {
+		ast_str_append(&reason, 0, "%s%.*s", ast_str_strlen(reason) ? ", " : "",
+			(int) header->hvalue.slen, header->hvalue.ptr);
+	}
+	return reason;
+}
+
+/*! The caller hangs up: the engine hears of it before Asterisk takes the legs down. */
+static int incoming_hangup(struct ast_sip_session *session, pjsip_rx_data *rdata)
+{
+	struct ast_str *reason = session->channel ? read_reason(rdata) : NULL;
+
+	if (session->channel) {
+		hung_up(session->channel, reason ? ast_str_buffer(reason) : "");
+	}
+	ast_free(reason);
+	return 0;
+}
+
+static union pushwake__supplement hangups = { .known = {
+	.method = "CANCEL,BYE",
+	.priority = AST_SIP_SUPPLEMENT_PRIORITY_FIRST,
+	.incoming_request = incoming_hangup,
+} };
 
 void pushwake__early_wake_execute(const pushwake_verb *verb)
 {
@@ -367,12 +392,15 @@ int pushwake__early_wakes_wait_for(const char *aor)
 
 int pushwake__early_wake_start(void)
 {
-	early_wakes = ao2_container_alloc_hash(AO2_ALLOC_OPT_LOCK_MUTEX, 0, BUCKETS, handle_hash, NULL, handle_cmp);
+	early_wakes = ao2_container_alloc_hash(AO2_ALLOC_OPT_LOCK_MUTEX, 0, BUCKETS, pushwake__handle_hash, NULL,
+		pushwake__handle_cmp);
+	ast_sip_session_register_supplement(&hangups.known);
 	return early_wakes ? 0 : -1;
 }
 
 void pushwake__early_wake_stop(void)
 {
+	ast_sip_session_unregister_supplement(&hangups.known);
 	ao2_cleanup(early_wakes);
 	early_wakes = NULL;
 }

@@ -51,9 +51,6 @@ int pushwake__early_wake_continue(struct pushwake__early_wake *early);
 /*! How the call ends for phones when Asterisk hangs a leg of it up: enum pushwake_call_end, and a Reason to be freed. */
 int pushwake__early_wake_leg_end(struct pushwake__early_wake *early, char **reason);
 
-/*! The caller has hung up, with the value of a Reason header. */
-void pushwake__early_wakes_hung_up(struct ast_channel *chan, const char *reason);
-
 /*! Whether phones of this AoR are being woken that no Dial() has called yet. */
 int pushwake__early_wakes_wait_for(const char *aor);
 

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 
+#include "asterisk/astobj2.h"
 #include "asterisk/logger.h"
 #include "asterisk/strings.h"
 
@@ -101,4 +102,14 @@ const char *pushwake__field_text(const pushwake_field *field, char *buf, size_t 
 		snprintf(buf, size, "%" PRId64, field->number);
 	}
 	return buf;
+}
+
+int pushwake__handle_hash(const void *obj, int flags)
+{
+	return (int) (*(const uint64_t *) obj & 0x7fffffff);
+}
+
+int pushwake__handle_cmp(void *obj, void *arg, int flags)
+{
+	return *(const uint64_t *) obj == *(const uint64_t *) arg ? CMP_MATCH | CMP_STOP : 0;
 }

@@ -78,6 +78,10 @@ int pushwake__error(int status, char *error, size_t size);
 /*! A field of a row as text. */
 const char *pushwake__field_text(const pushwake_field *field, char *buf, size_t size);
 
+/*! Of a container whose objects begin with the handle that the engine or the library has for them. */
+int pushwake__handle_hash(const void *obj, int flags);
+int pushwake__handle_cmp(void *obj, void *arg, int flags);
+
 /* ---- pushwake_endpoint.c */
 
 /*! Of our device states: PushWake:aor. */

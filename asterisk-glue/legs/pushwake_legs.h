@@ -21,9 +21,9 @@ struct ast_sip_session;
 
 /*! A session whose INVITE waits, or is at a phone. */
 struct pushwake__waiter {
-	struct ast_sip_session *session;
 	/*! By which the library names it; 0 until it has asked whose it is. */
 	uint64_t handle;
+	struct ast_sip_session *session;
 	/*! The leg that the INVITE is at, 0: it waits. */
 	int leg;
 	/*! The highest provisional answer of that leg. */

@@ -38,20 +38,6 @@ void pushwake__legs_switch(int is_on, int is_for_all)
 	__atomic_store_n(&are_on, is_on, __ATOMIC_RELEASE);
 }
 
-static int handle_hash(const void *obj, int flags)
-{
-	uint64_t handle = flags & OBJ_SEARCH_KEY ? *(const uint64_t *) obj : ((const struct pushwake__waiter *) obj)->handle;
-
-	return (int) (handle & 0x7fffffff);
-}
-
-static int handle_cmp(void *obj, void *arg, int flags)
-{
-	uint64_t handle = flags & OBJ_SEARCH_KEY ? *(uint64_t *) arg : ((struct pushwake__waiter *) arg)->handle;
-
-	return ((struct pushwake__waiter *) obj)->handle == handle ? CMP_MATCH | CMP_STOP : 0;
-}
-
 AO2_STRING_FIELD_HASH_FN(pushwake__waiter, call_id)
 AO2_STRING_FIELD_CMP_FN(pushwake__waiter, call_id)
 
@@ -163,7 +149,8 @@ int pushwake__waiter_start(void)
 {
 	by_call_id = ao2_container_alloc_hash(AO2_ALLOC_OPT_LOCK_MUTEX, 0, BUCKETS, pushwake__waiter_hash_fn, NULL,
 		pushwake__waiter_cmp_fn);
-	by_handle = ao2_container_alloc_hash(AO2_ALLOC_OPT_LOCK_MUTEX, 0, BUCKETS, handle_hash, NULL, handle_cmp);
+	by_handle = ao2_container_alloc_hash(AO2_ALLOC_OPT_LOCK_MUTEX, 0, BUCKETS, pushwake__handle_hash, NULL,
+		pushwake__handle_cmp);
 	return by_call_id && by_handle ? 0 : -1;
 }
 

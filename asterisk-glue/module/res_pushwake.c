@@ -46,7 +46,6 @@ static const struct {
 } parts[] = {
 	{ "settings", start_settings, pushwake__settings_stop },
 	{ "early wakes", pushwake__early_wake_start, pushwake__early_wake_stop },
-	{ "callers", pushwake__session_start, pushwake__session_stop },
 	{ "edge proxies", pushwake__path_start, pushwake__path_stop },
 	{ "nodes", pushwake__node_start, pushwake__node_stop },
 	{ "messages of nodes", pushwake__node_text_start, pushwake__node_text_stop },
