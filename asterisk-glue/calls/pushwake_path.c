@@ -42,43 +42,19 @@ static int has_route(pjsip_tx_data *tdata, const char *path)
 	return 0;
 }
 
-static int is_target(void *obj, void *arg, int flags)
-{
-	const struct ast_sip_contact *contact = obj;
-	pjsip_tx_data *tdata = arg;
-
-	return !ast_strlen_zero(contact->path)
-		&& pushwake__uri_matches(tdata->pool, pjsip_uri_get_uri(tdata->msg->line.req.uri), contact->uri)
-		? CMP_MATCH | CMP_STOP : 0;
-}
-
-/*! The contact of this AoR that the request goes to, when it has a Path; a reference, or NULL. */
-static struct ast_sip_contact *target_of(const char *name, pjsip_tx_data *tdata)
-{
-	struct ast_sip_aor *aor = ast_sip_location_retrieve_aor(name);
-	struct ao2_container *contacts = aor && aor->support_path ? ast_sip_location_retrieve_aor_contacts(aor) : NULL;
-	struct ast_sip_contact *found = contacts ? ao2_callback(contacts, 0, is_target, tdata) : NULL;
-
-	ao2_cleanup(contacts);
-	ao2_cleanup(aor);
-	return found;
-}
-
 static void add_path(const struct ast_sip_endpoint *endpoint, pjsip_tx_data *tdata)
 {
-	struct ast_sip_contact *contact = NULL;
 	const pjsip_uri *uri = tdata->msg->line.req.uri;
-	char *rest = ast_strdupa(S_OR(endpoint->aors, ""));
-	char *name;
+	struct ast_sip_contact *contact;
 
 	if (PJSIP_MSG_TO_HDR(tdata->msg)->tag.slen || (!PJSIP_URI_SCHEME_IS_SIP(uri) && !PJSIP_URI_SCHEME_IS_SIPS(uri))) {
 		return;
 	}
-	while (!contact && (name = ast_strip(strsep(&rest, ",")))) {
-		contact = ast_strlen_zero(name) ? NULL : target_of(name, tdata);
-	}
-	if (contact && !has_route(tdata, contact->path) && ast_sip_set_outbound_proxy(tdata, contact->path)) {
-		ast_log(LOG_WARNING, "The Path of '%s' cannot be used (%s), so the request goes to its address\n", contact->aor, contact->path);
+	contact = pushwake__contact_of_request(endpoint, tdata);
+	if (contact && !ast_strlen_zero(contact->path) && !has_route(tdata, contact->path)
+		&& ast_sip_set_outbound_proxy(tdata, contact->path)) {
+		ast_log(LOG_WARNING, "The Path of '%s' cannot be used (%s), so the request goes to its address\n", contact->aor,
+			contact->path);
 	}
 	ao2_cleanup(contact);
 }

@@ -323,3 +323,28 @@ int pushwake__uri_matches(pj_pool_t *pool, const pjsip_sip_uri *target, const ch
 	same->user_param.slen = uri->user_param.slen = 0;
 	return pjsip_uri_cmp(PJSIP_URI_IN_CONTACT_HDR, uri, same) == PJ_SUCCESS;
 }
+
+static int is_target(void *obj, void *arg, int flags)
+{
+	const struct ast_sip_contact *contact = obj;
+	pjsip_tx_data *tdata = arg;
+
+	return !pushwake__companion_is(contact->uri)
+		&& pushwake__uri_matches(tdata->pool, pjsip_uri_get_uri(tdata->msg->line.req.uri), contact->uri)
+		? CMP_MATCH | CMP_STOP : 0;
+}
+
+struct ast_sip_contact *pushwake__contact_of_request(const struct ast_sip_endpoint *endpoint, pjsip_tx_data *tdata)
+{
+	char *rest = ast_strdupa(S_OR(endpoint->aors, ""));
+	struct ast_sip_contact *contact = NULL;
+	struct ao2_container *list;
+	char *name;
+
+	while (!contact && (name = ast_strip(strsep(&rest, ",")))) {
+		list = ast_strlen_zero(name) ? NULL : retrieve(name);
+		contact = list ? ao2_callback(list, 0, is_target, tdata) : NULL;
+		ao2_cleanup(list);
+	}
+	return contact;
+}

@@ -26,6 +26,7 @@ struct ast_sip_contact;
 struct ast_str;
 struct ao2_container;
 struct pjsip_rx_data;
+struct pjsip_tx_data;
 struct pjsip_sip_uri;
 struct ast_sip_endpoint;
 
@@ -162,6 +163,9 @@ int pushwake__contact_make_room(const char *aor, const char *text, struct pjsip_
 
 /*! Whether a contact is what this Request-URI names; the pool is for the comparison. */
 int pushwake__uri_matches(pj_pool_t *pool, const struct pjsip_sip_uri *target, const char *contact);
+
+/*! The phone's contact that a request goes to, one of its endpoint's with a SIP URI; a reference, or NULL. */
+struct ast_sip_contact *pushwake__contact_of_request(const struct ast_sip_endpoint *endpoint, struct pjsip_tx_data *tdata);
 
 /* ---- pushwake_dial.c */
 

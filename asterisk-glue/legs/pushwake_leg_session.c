@@ -172,20 +172,23 @@ static int is_companion_of(const char *aor, const char *uri)
  * The AoR that is called, to be freed: that of the session, or that of the endpoint which has a contact with this URI. A
  * companion may have gone since it was dialled: its phone has registered.
  */
-static char *aor_of(struct ast_sip_session *session, const char *uri)
+static char *aor_of(struct ast_sip_session *session, pjsip_tx_data *tdata, const char *uri)
 {
 	char *rest = ast_strdupa(S_OR(session->endpoint->aors, ""));
-	struct pushwake__contacts contacts;
-	char *found = NULL, *name;
+	struct ast_sip_contact *contact;
+	char *found, *name;
 
 	if (session->aor) {
 		return ast_strdup(ast_sorcery_object_get_id(session->aor));
 	}
-	while (!found && (name = ast_strip(strsep(&rest, ",")))) {
-		pushwake__contacts_get(&contacts, name);
-		found = is_companion_of(name, uri) || pushwake__contact_find(&contacts, uri) ? ast_strdup(name) : NULL;
-		pushwake__contacts_free(&contacts);
+	while ((name = ast_strip(strsep(&rest, ",")))) {
+		if (is_companion_of(name, uri)) {
+			return ast_strdup(name);
+		}
 	}
+	contact = pushwake__contact_of_request(session->endpoint, tdata);
+	found = contact ? ast_strdup(contact->aor) : NULL;
+	ao2_cleanup(contact);
 	return found;
 }
 
@@ -296,7 +299,7 @@ static void outgoing_request(struct ast_sip_session *session, pjsip_tx_data *tda
 	}
 	len = pjsip_uri_print(PJSIP_URI_IN_CONTACT_HDR, pjsip_uri_get_uri(tdata->msg->line.req.uri), uri, sizeof(uri) - 1);
 	uri[MAX(len, 0)] = '\0';
-	aor = aor_of(session, uri);
+	aor = aor_of(session, tdata, uri);
 	if (aor && (pushwake__place_is(pjsip_uri_get_uri(tdata->msg->line.req.uri))
 		|| may_wake(session->channel, aor))) {
 		divert(session, tdata, aor, uri);

@@ -93,33 +93,6 @@ static int look(void *data)
 	return 0;
 }
 
-/*! The AoR of the endpoint that can be woken and has this contact, to be freed; NULL: there is none. */
-static char *aor_of(const struct ast_sip_endpoint *endpoint, pjsip_tx_data *tdata, int *behind_proxy)
-{
-	char *rest = ast_strdupa(S_OR(endpoint->aors, ""));
-	char *found = NULL, *name;
-
-	while (!found && (name = ast_strip(strsep(&rest, ",")))) {
-		struct pushwake__contacts contacts;
-		size_t index;
-
-		if (ast_strlen_zero(name) || pushwake_may_wake(pushwake__client(), pushwake__str(name)) != 1) {
-			continue;
-		}
-		pushwake__contacts_get(&contacts, name);
-		for (index = 0; !found && index < AST_VECTOR_SIZE(&contacts); index++) {
-			const struct pushwake__contact *contact = AST_VECTOR_GET_ADDR(&contacts, index);
-
-			if (pushwake__uri_matches(tdata->pool, pjsip_uri_get_uri(tdata->msg->line.req.uri), contact->uri)) {
-				found = ast_strdup(name);
-				*behind_proxy = contact->behind_proxy;
-			}
-		}
-		pushwake__contacts_free(&contacts);
-	}
-	return found;
-}
-
 static void watch(pjsip_tx_data *tdata, const char *aor, int behind_proxy)
 {
 	const pjsip_cid_hdr *call_id = pjsip_msg_find_hdr(tdata->msg, PJSIP_H_CALL_ID, NULL);
@@ -149,19 +122,18 @@ static void watch(pjsip_tx_data *tdata, const char *aor, int behind_proxy)
 
 void pushwake__plain_text_sent(struct ast_sip_endpoint *endpoint, pjsip_tx_data *tdata)
 {
-	int behind_proxy = 0;
+	struct ast_sip_contact *contact;
 	struct text *known;
-	char *aor;
 
 	if (!pushwake__legs_wake_all() || !endpoint || pushwake__silent_after() <= 0 || pushwake__forwards()) {
 		return;
 	}
 	known = find(tdata->msg, 0); /* it goes out once more, with credentials */
-	aor = known ? NULL : aor_of(endpoint, tdata, &behind_proxy);
-	if (aor) {
-		watch(tdata, aor, behind_proxy);
+	contact = known ? NULL : pushwake__contact_of_request(endpoint, tdata);
+	if (contact && pushwake_may_wake(pushwake__client(), pushwake__str(contact->aor)) == 1) {
+		watch(tdata, contact->aor, !ast_strlen_zero(contact->path) || !ast_strlen_zero(endpoint->outbound_proxy));
 	}
-	ast_free(aor);
+	ao2_cleanup(contact);
 	ao2_cleanup(known);
 }
 
