@@ -18,7 +18,8 @@ public struct Pace: Equatable, Sendable {
     /// Answers are counted for so long.
     private static let window: Int64 = 1000
     /// So many refusals of a window, and this part of its answers in hundredths, are many: in order to begin, and to go on.
-    private static let (fewest, manyToBegin, manyToGoOn): (Int64, Int64, Int64) = (8, 50, 12)
+    private static let manyToBegin: (count: Int64, share: Int64) = (8, 50)
+    private static let manyToGoOn: (count: Int64, share: Int64) = (4, 12)
     /// Pushes are counted in thousandths.
     private static let one: Int64 = 1000
     private static let highest: Int64 = 1_000_000 * one
@@ -108,7 +109,8 @@ public struct Pace: Equatable, Sendable {
 
     private mutating func conclude(_ length: Int64, _ now: Int64) {
         let share = refusals * 100 / answers
-        let isMany = refusals >= Self.fewest && share >= (rate == nil ? Self.manyToBegin : Self.manyToGoOn)
+        let many = rate == nil ? Self.manyToBegin : Self.manyToGoOn
+        let isMany = refusals >= many.count && share >= many.share
         guard isQuota || isMany && now >= ignoresUntil else { return }
         if rate != nil {
             // In the first window came answers to what was sent before the cut; the second one shows what it was good for.

@@ -25,11 +25,15 @@ import Testing
         let capacity = Self.capacity(of: provider)
         var model = OverloadModel(provider, streams: streams)
         model.run(5000, rate: capacity / 2)
-        model.run(40_000, rate: capacity * overload)
+        model.run(20_000, rate: capacity * overload)
+        let early = model.requests
+        model.run(20_000, rate: capacity * overload)
         let (taken, inTime) = model.rung(from: 5000)
         #expect(taken * 10 >= capacity * 40 * 9, "\(taken)")
         #expect(inTime * 10 >= capacity * 40 * 9, "\(inTime) of \(taken)")
         #expect(model.requests * 4 <= taken * 5 + capacity * 5 * 4, "\(model.requests) requests for \(taken)")
+        let late = (requests: model.requests - early, taken: model.rung(from: 25_000).taken)
+        #expect(late.requests * 7 <= late.taken * 8, "\(late)")
         // Once it is known, who rings does so at once.
         #expect(model.median(from: 25_000) < 1000, "\(model.median(from: 25_000))")
     }
