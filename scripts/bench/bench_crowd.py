@@ -16,12 +16,12 @@ from pathlib import Path
 from call_servers import CallServer, make_keys
 
 GOAL = 0.9
-USERS = 30000
+MOST = 3
 
 
-def play(server, rate, seconds):
+def play(server, users, rate, seconds):
     calls = rate * seconds
-    found = server.calls(calls, rate, "--users", USERS, "--first", 0)
+    found = server.calls(calls, rate, "--users", users)
     finals = {status: count for status, count in found["finals"].items() if status not in ("200", "503")}
     refused = found["finals"].get("503", 0)
     print(f"  {rate:6}{found['in_time'] / seconds:8.0f}{found['join_p99_ms'] + found['push_p99_ms']:12.1f}{refused:10}{found['unfinished']:12}"
@@ -35,20 +35,20 @@ def main():
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--shared-memory", type=int, default=512)
     arguments = parser.parse_args()
-    missed = []
+    missed, users = [], MOST * arguments.capacity * arguments.seconds
     with tempfile.TemporaryDirectory(prefix="pushwake-crowd-") as directory:
         directory = Path(directory)
         server = CallServer(directory / "server", "PUSHWAKE", make_keys(directory / "keys"), arguments.shared_memory)
         try:
-            server.register(USERS)
-            server.calls(100, 25, "--users", USERS)
+            server.register(users)
+            server.calls(100, 25, "--users", users)
             print(f"calls to sleeping phones; load of the machine before: {os.getloadavg()[0]:.1f}")
             print("  offered  rang/s   p99 ms sum   refused  unanswered    resent  shm MB  other finals")
-            alone, _ = play(server, arguments.capacity, arguments.seconds)
-            for times in (1.5, 2, 3):
-                rang, found = play(server, int(arguments.capacity * times), arguments.seconds)
+            alone, _ = play(server, users, arguments.capacity, arguments.seconds)
+            for times in (1.5, 2, MOST):
+                rang, found = play(server, users, int(arguments.capacity * times), arguments.seconds)
                 time.sleep(2)
-                calm, after = play(server, arguments.capacity // 4, arguments.seconds // 2)
+                calm, after = play(server, users, arguments.capacity // 4, arguments.seconds // 2)
                 missed += [f"{times} x: {rang / alone:.2f}"] if rang < GOAL * alone else []
                 missed += [f"{times} x: {found['unfinished']} callers hear nothing"] if found["unfinished"] else []
                 missed += [f"after {times} x: {after['wrong']} calls did not ring"] if after["wrong"] else []
