@@ -18,7 +18,7 @@ public func pushwake_supervisor_new(
     let verbs = StructArena<pushwake_verb>()
     let supervisor = EngineSupervisor(
         settings: handle.settings, host: handle.host,
-        onResult: { report($0, to: callbacks) },
+        onResult: callbacks.on_result == nil ? nil : { report($0, to: callbacks) },
         onVerbs: { message in
             verbs.read(message)
             // What waiting legs hold they execute themselves; that a call is over is shown by the host.

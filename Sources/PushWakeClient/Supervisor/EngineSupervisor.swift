@@ -11,7 +11,7 @@ internal import PushWakeSystem
 public final class EngineSupervisor {
     private let settings: Settings
     private let host: UInt64
-    private let onResult: (PushResult) -> Void
+    private let onResult: ((PushResult) -> Void)?
     private let onVerbs: (MessageReader) -> Void
     private let onEngine: () -> Void
     private let onUpstream: ((MessageReader) -> Void)?
@@ -41,7 +41,7 @@ public final class EngineSupervisor {
     /// Starts nothing yet: the first `process()` does. `host` names the processes of this PBX; verbs for the requests
     /// that they hold come to `onVerbs`, orders of the gateway to `onUpstream` where it executes them. `onEngine` runs whenever an engine answers anew.
     public init(
-        settings: Settings, host: UInt64 = 0, onResult: @escaping (PushResult) -> Void,
+        settings: Settings, host: UInt64 = 0, onResult: ((PushResult) -> Void)?,
         onVerbs: @escaping (MessageReader) -> Void = { _ in }, onEngine: @escaping () -> Void = {},
         onUpstream: ((MessageReader) -> Void)? = nil,
         onLog: @escaping (LogLevel, String) -> Void
@@ -248,7 +248,10 @@ public final class EngineSupervisor {
                 if isSupervised { silence.heard(now: now) }
                 legs?.receive(message)
                 switch message.kind {
-                case .result: report(PushResult(decoding: message), message)
+                case .result:
+                    onResult?(PushResult(decoding: message))
+                    // Verbs that come of it are in the same message.
+                    onVerbs(message)
                 case .verbs: onVerbs(message)
                 case .upstream: onUpstream?(message)
                 default: break
@@ -258,12 +261,6 @@ public final class EngineSupervisor {
             unsubscribe()
             subscribeAt = now + 50
         }
-    }
-
-    /// A push has ended; verbs that come of it are in the same message.
-    private func report(_ result: PushResult, _ message: MessageReader) {
-        onResult(result)
-        onVerbs(message)
     }
 
     private func log(_ line: String) {
