@@ -23,6 +23,7 @@ final class TextArena {
 
     /// Forgets what was kept.
     func clear() {
+        guard !blocks.isEmpty else { return }
         for block in blocks { block.deallocate() }
         blocks.removeAll(keepingCapacity: true)
     }

@@ -69,7 +69,9 @@ public final class SharedWords {
     /// Whether a path still names this very file.
     public func isNamed(_ path: String) -> Bool {
         var status = stat()
-        return clinux_lstat(path, &status) == 0 && UInt64(status.st_dev) == device && UInt64(status.st_ino) == inode
+        // As an argument it would be copied first.
+        let isThere = path.withCString { clinux_lstat($0, &status) } == 0
+        return isThere && UInt64(status.st_dev) == device && UInt64(status.st_ino) == inode
     }
 
     /// Gives the file another name, in place of what bears it.

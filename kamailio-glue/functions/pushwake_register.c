@@ -24,6 +24,7 @@ typedef struct pw_register {
 	pushwake_header *headers;
 	str aor;
 	str callid;
+	char text[PW_AOR_SIZE];
 } pw_register_t;
 
 /* `uri`: the user it is for, where that is not To. */
@@ -31,15 +32,13 @@ static int register_read(pw_register_t *r, sip_msg_t *msg, str *uri)
 {
 	pushwake_register_request empty = PUSHWAKE_REGISTER_REQUEST_INIT;
 	unsigned int cseq = 0;
-	str aor;
 
-	memset(r, 0, sizeof(*r));
 	r->request = empty;
 	if(msg->REQ_METHOD != METHOD_REGISTER || parse_headers(msg, HDR_EOH_F, 0) < 0 || msg->callid == NULL
 			|| msg->cseq == NULL || parse_to_header(msg) < 0) {
 		return -1;
 	}
-	if(str2int(&get_cseq(msg)->number, &cseq) < 0 || pw_aor(&aor, uri != NULL ? uri : &get_to(msg)->uri) < 0) {
+	if(str2int(&get_cseq(msg)->number, &cseq) < 0 || pw_aor(&r->aor, uri != NULL ? uri : &get_to(msg)->uri) < 0) {
 		return -1;
 	}
 	r->headers = pw_headers(msg, &r->request.header_count);
@@ -47,10 +46,7 @@ static int register_read(pw_register_t *r, sip_msg_t *msg, str *uri)
 		return -1;
 	}
 	r->request.headers = r->headers;
-	if(pw_copy(&r->aor, aor.s, aor.len) < 0) {
-		free(r->headers);
-		return -1;
-	}
+	r->aor.s = memcpy(r->text, r->aor.s, r->aor.len);
 	r->callid = msg->callid->body;
 	trim_trailing(&r->callid);
 	r->request.aor = pw_in(&r->aor);
@@ -62,7 +58,6 @@ static int register_read(pw_register_t *r, sip_msg_t *msg, str *uri)
 static void register_free(pw_register_t *r)
 {
 	free(r->headers);
-	free(r->aor.s);
 }
 
 static void warn_problems(const pw_register_t *r, const pushwake_register_result *result)

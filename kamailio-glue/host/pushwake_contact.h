@@ -36,6 +36,9 @@ typedef struct pw_contacts {
 	int refusing; /* behind those: of phones that take no such request */
 } pw_contacts_t;
 
+/* The longest key of the registrar's that is read. */
+#define PW_AOR_SIZE 512
+
 /* The registrar's key of a SIP URI; *aor points to static memory. 0 or -1. */
 int pw_aor(str *aor, str *uri);
 

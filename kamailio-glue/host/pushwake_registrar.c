@@ -10,8 +10,6 @@
 #include "core/ut.h"
 #include "pushwake_contact.h"
 
-#define PW_AOR_SIZE 512
-
 /* One of its parameters. Its value is read each time: an operator may change it while Kamailio runs (cfg.set_now_int). */
 typedef struct pw_parameter {
 	const char *names[2]; /* in some series it has the second */

@@ -373,58 +373,14 @@ extension RegistrationReader {
     /// a REGISTER, what `finish` gives has no push, no account, and no problem but that of too many contacts: it need not be
     /// read. Makes no texts.
     public static func mayConcernPush(name: Span<UInt8>, value: Span<UInt8>) -> Bool {
-        switch HeaderName(name) {
+        // Most are left out here: a name about push is neither so short, nor does it begin otherwise.
+        guard name.count == 1 || name.count > 5, ByteClass.pushHeader.contains(name[0]) else { return false }
+        return switch HeaderName(name) {
         case nil, .expires, .to, .from, .callID, .cseq, .userAgent: false
         case .contact:
-            !isPlain(value) && (value.count > SIPLimits.longestHeader || value.hasControls() || namesPush(value))
+            !PlainContact.isOne(value)
+                && (value.count > SIPLimits.longestHeader || value.hasControls() || namesPush(value))
         case .featureCaps, .xMPush, .xToken, .xPIID, .upperServer, .upperServerDomain, .upperProxy: true
-        }
-    }
-
-    /// Whether a Contact is what a phone without push sends as a rule, seen at one walk: one URI in brackets, with no parameter
-    /// that may be about push, nothing long, and nothing that could be read in two ways.
-    private static func isPlain(_ value: Span<UInt8>) -> Bool {
-        guard value.count <= SIPLimits.longestName, value.count > 2, value[0] == ASCII.less, value[1] != ASCII.greater
-        else {
-            return false
-        }
-        var isInURI = true
-        var index = 1
-        while index < value.count {
-            let byte = value[index]
-            index &+= 1
-            // Letters, and what stands beside them.
-            if byte > ASCII.greater, byte != ASCII.backslash, byte < 0x7F { continue }
-            switch byte {
-            case ASCII.semicolon: if mayBeginPushName(value, at: index) { return false }
-            case ASCII.greater where isInURI:
-                isInURI = false
-                if index < value.count, value[index] != ASCII.semicolon { return false }
-            case ASCII.quote where !isInURI && value[index &- 2] == ASCII.equals:
-                while index < value.count, value[index] != ASCII.quote {
-                    if value[index] < 0x20 || value[index] == ASCII.backslash { return false }
-                    index &+= 1
-                }
-                index &+= 1
-                guard index == value.count || index < value.count && value[index] == ASCII.semicolon else {
-                    return false
-                }
-            case 0...0x20, ASCII.quote, ASCII.comma, ASCII.less, ASCII.greater, ASCII.backslash, 0x7F...: return false
-            default: break
-            }
-        }
-        return !isInURI
-    }
-
-    /// By its first two letters (`PushParameterName.isAboutPush`), or as a name that begins with a blank or not at all.
-    private static func mayBeginPushName(_ value: Span<UInt8>, at index: Int) -> Bool {
-        guard index &+ 1 < value.count else { return true }
-        return switch (ASCII.lowercased(value[index]), ASCII.lowercased(value[index &+ 1])) {
-        case (UInt8(ascii: "p"), UInt8(ascii: "n")), (UInt8(ascii: "p"), UInt8(ascii: "u")),
-            (UInt8(ascii: "a"), UInt8(ascii: "p")), (UInt8(ascii: "x"), UInt8(ascii: "-")),
-            (UInt8(ascii: "s"), UInt8(ascii: "e")), (UInt8(ascii: "d"), UInt8(ascii: "e")):
-            true
-        default: false
         }
     }
 
