@@ -106,28 +106,18 @@ public struct MessageWriter: ~Copyable {
 
     /// Adds a field of raw bytes.
     public mutating func put(_ tag: EngineProtocol.Tag, _ value: Span<UInt8>) {
-        guard beginField(tag, value.count) else { return }
-        bytes.append(copying: value)
+        put(tag, value.count) { (end: inout OutputSpan<UInt8>) in end.append(copying: value) }
     }
 
     /// Adds a field of text.
-    public mutating func put(_ tag: EngineProtocol.Tag, _ value: String) {
-        guard beginField(tag, value.utf8.count) else { return }
-        bytes.append(copying: value.utf8.span)
-    }
+    public mutating func put(_ tag: EngineProtocol.Tag, _ value: String) { put(tag, value.utf8.span) }
 
     /// Adds a field of bytes.
-    public mutating func put(_ tag: EngineProtocol.Tag, _ value: [UInt8]) {
-        guard beginField(tag, value.count) else { return }
-        bytes.append(copying: value.span)
-    }
+    public mutating func put(_ tag: EngineProtocol.Tag, _ value: [UInt8]) { put(tag, value.span) }
 
     /// Adds a number, as eight bytes.
     public mutating func put(_ tag: EngineProtocol.Tag, _ value: Int64) {
-        guard beginField(tag, 8) else { return }
-        bytes.append(addingCapacity: 8) { (end: inout OutputSpan<UInt8>) in
-            end.append(lowest: 8, of: UInt64(bitPattern: value))
-        }
+        put(tag, 8) { (end: inout OutputSpan<UInt8>) in end.append(lowest: 8, of: UInt64(bitPattern: value)) }
     }
 
     /// Puts another number in the place of one: that of the field with this place, when all before it are numbers too.
@@ -143,14 +133,14 @@ public struct MessageWriter: ~Copyable {
     /// Adds a number, as eight bytes.
     public mutating func put(_ tag: EngineProtocol.Tag, _ value: Int) { put(tag, Int64(value)) }
 
-    /// Tag and length, with room for the value.
-    private mutating func beginField(_ tag: EngineProtocol.Tag, _ count: Int) -> Bool {
-        guard count <= EngineProtocol.longestMessage - 5 - bytes.count else {
-            isOverfull = true
-            return false
-        }
+    /// Adds tag, length and value, for which there is room.
+    @inline(__always)
+    private mutating func put(_ tag: EngineProtocol.Tag, _ count: Int, _ fill: (inout OutputSpan<UInt8>) -> Void) {
+        guard count <= EngineProtocol.longestMessage - 5 - bytes.count else { return isOverfull = true }
         let head = UInt64(tag.rawValue) | UInt64(UInt32(truncatingIfNeeded: count)) << 8
-        bytes.append(addingCapacity: 8 + count) { (end: inout OutputSpan<UInt8>) in end.append(lowest: 5, of: head) }
-        return true
+        bytes.append(addingCapacity: 8 + count) { (end: inout OutputSpan<UInt8>) in
+            end.append(lowest: 5, of: head)
+            fill(&end)
+        }
     }
 }
