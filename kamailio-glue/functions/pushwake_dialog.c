@@ -65,7 +65,6 @@ static int watch(sip_msg_t *msg, const pw_hold_plan_t *plan)
 {
 	int held = pw_hold(msg, plan);
 
-	pw_hold_asks(&plan->aor, -1);
 	if(held <= 0) {
 		pushwake_request_ended(pw_client, plan->handle, PUSHWAKE_CALL_ANSWERED, 200, 0, pw_in(NULL));
 	}
@@ -123,7 +122,9 @@ int ki_pushwake_in_dialog_table(sip_msg_t *msg, str *table)
 			|| !dialog_user(&aor, msg)) {
 		return PW_AWAKE;
 	}
+	pw_hold_asks(&aor, 1);
 	ret = pw_script_is_late(msg) ? PW_HELD : wake(msg, table, &aor);
+	pw_hold_asks(&aor, -1);
 	free(aor.s);
 	return ret;
 }

@@ -85,7 +85,6 @@ int pw_ask(pw_hold_plan_t *plan, pushwake_contact *asked, sip_msg_t *msg, str *t
 	}
 	request.contacts = asked;
 	request.contact_count = (size_t)(known->n + known->refusing);
-	pw_hold_asks(aor, 1);
 	status = pushwake_wake(&result, pw_client, &request);
 	if(status < 0) {
 		pw_engine_away("pushwake_lookup", status);
@@ -99,11 +98,7 @@ int pw_ask(pw_hold_plan_t *plan, pushwake_contact *asked, sip_msg_t *msg, str *t
 	plan->deadline_ms = result.deadline_ms;
 	plan->contacts = known;
 	plan->asked = asked;
-	if(status < 0 || !result.watched) {
-		pw_hold_asks(aor, -1);
-		return 0;
-	}
-	return 1;
+	return status >= 0 && result.watched;
 }
 
 static int is_held(const str *ruid, const pw_contacts_t *known, const pushwake_contact *asked)
@@ -225,7 +220,6 @@ static int hold_and_ring(sip_msg_t *msg, str *uri, const pw_hold_plan_t *plan)
 	/* ORDER: the transaction first, since its lumps and its request are copied
 	 * before lookup changes the Request-URI */
 	held = pw_hold(msg, plan);
-	pw_hold_asks(&plan->aor, -1);
 	if(held <= 0) {
 		pushwake_request_ended(pw_client, plan->handle, PUSHWAKE_CALL_FAILED, 500, 0, pw_in(NULL));
 	}
@@ -311,7 +305,10 @@ static int lookup(sip_msg_t *msg, str *table, str *uri)
 	if(pw_copy(&key, aor.s, aor.len) < 0) {
 		return plain(msg, table, uri);
 	}
+	/* ORDER: before the registrar is looked into, so that no REGISTER is told of before the request */
+	pw_hold_asks(&key, 1);
 	ret = pw_waits_in_leg && pw_wait(msg, table, &key) == 0 ? PW_AWAKE : lookup_aor(msg, table, uri, &key);
+	pw_hold_asks(&key, -1);
 	free(key.s);
 	return ret;
 }

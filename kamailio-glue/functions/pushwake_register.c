@@ -230,6 +230,7 @@ static int save_and_store(sip_msg_t *msg, str *table, int flags, pw_register_t *
 	/* ORDER: the registrar has it, so that whoever begins to wait for this user finds it there */
 	run(&result, r);
 	if(result.step == PUSHWAKE_REGISTER_DESCRIBE) {
+		pw_hold_await_asked(&r->aor);
 		store_and_reply(msg, table, flags, r);
 	} else if(!(flags & PW_SAVE_NO_REPLY)) {
 		reply_success(msg);

@@ -114,12 +114,17 @@ int pw_refused(sip_msg_t *msg);
 /* A number that no other request of this Kamailio has. */
 uint64_t pw_hold_handle(void);
 
-/* The engine is asked about a request for this user: +1 before, -1 once it is held, or known not to be. */
+/* The engine is asked about a request for this user: +1 before its contacts are looked for, -1 once it is held, or known
+ * not to be. */
 void pw_hold_asks(const str *aor, int change);
 
 /* A request for this user, or for one of the same hash, may be held in a moment, as slow as its process may be. Who looks
  * for it asks this first. */
 int pw_hold_is_asked(const str *aor);
+
+/* Waits a moment for requests that the engine is being asked about. A contact that the registrar has taken since they
+ * looked is then told of after them, and they hear of it. */
+void pw_hold_await_asked(const str *aor);
 
 /* Where in the table the requests for this user are. */
 unsigned int pw_hold_slot(const str *aor);

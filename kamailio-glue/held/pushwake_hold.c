@@ -3,6 +3,7 @@
  * The table of held requests, by user.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "core/atomic_ops.h"
 #include "core/hashes.h"
@@ -11,6 +12,8 @@
 #include "pushwake_held.h"
 
 #define PW_SLOTS 1024
+#define PW_ASKED_MS 250 /* a process on a busy host has its turn by then, or the engine does not answer */
+#define PW_ASKED_PAUSE_US 200
 #define PW_NUMBER_BITS 20
 #define PW_NUMBER_MASK ((1u << PW_NUMBER_BITS) - 1)
 
@@ -93,6 +96,19 @@ void pw_hold_asks(const str *aor, int change)
 int pw_hold_is_asked(const str *aor)
 {
 	return __sync_add_and_fetch(&slot_of(aor)->asked, 0) > 0;
+}
+
+void pw_hold_await_asked(const str *aor)
+{
+	int64_t until = 0;
+
+	while(pw_hold_is_asked(aor)) {
+		until = until == 0 ? pw_now_ms() + PW_ASKED_MS : until;
+		if(pw_now_ms() >= until) {
+			return;
+		}
+		usleep(PW_ASKED_PAUSE_US);
+	}
 }
 
 void pw_hold_link(pw_hold_t *hold, int is_held)
