@@ -67,8 +67,12 @@ struct CheckReport {
         }
         included = configuration.included
         noteUnread(settings, configuration)
-        if SettingsInspection.lack(of: settings) != nil {
-            for (name, location) in configuration.missing {
+        for (name, isNeeded, location) in configuration.missing {
+            if isNeeded {
+                add(
+                    "\(location.file):\(location.line): warning: include_file: cannot read \(name), and Kamailio does not start without it; write import_file if it may be missing"
+                )
+            } else if SettingsInspection.lack(of: settings) != nil {
                 add("\(location.file):\(location.line): warning: import_file: \(name) is not there")
             }
         }

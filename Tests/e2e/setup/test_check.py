@@ -254,7 +254,8 @@ ARM = '    t_on_branch("PHONE");\n'
 RELAY = 'route[RELAY] {\n    t_on_branch("PHONE");\n    if (is_method("INVITE")) { t_on_failure("BUSY"); }\n    t_relay();\n    exit;\n}\n'
 PLACES = {
     "order": ([('loadmodule "pushwake.so"\n', ""), ('loadmodule "tm.so"', 'loadmodule "pushwake.so"\nloadmodule "tm.so"')],
-              'loadmodule "pushwake.so"', "registrar.so must be loaded before"),
+              'loadmodule "pushwake.so"', 'registrar.so must be loaded before pushwake.so; move loadmodule "pushwake.so" down'),
+    "no registrar": ([('loadmodule "registrar.so"\n', "")], 'loadmodule "pushwake.so"', 'write loadmodule "registrar.so" above'),
     "no module": ([('loadmodule "pushwake.so"\n', "")], "#!KAMAILIO", "is not loaded"),
     "save": ([('pushwake_save("location")', 'save("location")')], 'save("location")', "stores no push binding"),
     "lookup": ([("if (is_method(\"INVITE\")) { record_route(); }", "if ($rU == \"7\") { lookup(\"location\"); t_relay(); exit; }")],
@@ -423,6 +424,9 @@ def test_a_setup_without_a_push_service_is_not_well(settings, script, tmp_path):
     assert "no push service is set up" in said and f"import_file: {tmp_path}/pushwake.cfg is not there" in said
     (tmp_path / "pushwake.cfg").write_text('modparam("pushwake", "acrobits", 1)\n')
     assert check(path).returncode == 0
+    path.write_text(path.read_text().replace("request_route {", 'include_file "tls.cfg"\nrequest_route {', 1))
+    done = check(path)
+    assert done.returncode == 1 and f"include_file: cannot read {tmp_path}/tls.cfg" in done.stdout, done.stdout
 
 
 def test_the_registrar_beside_asterisk_of_the_page_is_well(script, tmp_path):

@@ -47,8 +47,8 @@ public struct KamailioConfiguration {
     /// Where each of them begins.
     public private(set) var places: [String: Location] = [:]
 
-    /// Files of `import_file` that are not there.
-    public private(set) var missing: [(file: String, location: Location)] = []
+    /// Files that could not be read. Kamailio passes over those of `import_file`.
+    public private(set) var missing: [(file: String, isNeeded: Bool, location: Location)] = []
     /// Files that it includes, in the order in which they were read.
     public private(set) var included: [(file: String, location: Location)] = []
 

@@ -64,9 +64,11 @@ public struct KamailioInspection {
         let location = configuration.modules[ours].location
         for module in ["tm", "sl", "usrloc", "registrar"]
         where !configuration.modules[..<ours].contains(where: { $0.name == module }) {
-            add(
-                isError: true, location,
-                "\(module).so must be loaded before pushwake.so; move loadmodule \"pushwake.so\" down")
+            let isLoaded = configuration.modules.contains { $0.name == module }
+            let remedy =
+                isLoaded
+                ? "move loadmodule \"pushwake.so\" down" : "write loadmodule \"\(module).so\" above"
+            add(isError: true, location, "\(module).so must be loaded before pushwake.so; \(remedy)")
         }
         let parameters = configuration.parameters.filter { $0.isOf("pushwake") }
         for early in parameters where early.location.file == location.file && early.location.line < location.line {

@@ -12,8 +12,8 @@ struct KamailioLexer {
     }
 
     private(set) var tokens: [Token] = []
-    /// Files of `import_file` that are not there, which Kamailio passes over.
-    private(set) var missing: [(file: String, location: KamailioConfiguration.Location)] = []
+    /// Files that could not be read. Kamailio passes over those of `import_file`.
+    private(set) var missing: [(file: String, isNeeded: Bool, location: KamailioConfiguration.Location)] = []
     /// Files of `include_file` and `import_file` that were read.
     private(set) var included: [(file: String, location: KamailioConfiguration.Location)] = []
     private(set) var definitions: KamailioDefinitions
@@ -94,8 +94,7 @@ struct KamailioLexer {
         let path = text.hasPrefix("/") || directory.isEmpty ? text : "\(directory)/\(text)"
         guard depth < Self.deepest, filesLeft > 0 else { return }
         guard let included = read(path) else {
-            if last.text == "import_file" { missing.append((path, location)) }
-            return
+            return missing.append((path, last.text == "include_file", location))
         }
         filesLeft -= 1
         self.included.append((path, location))
