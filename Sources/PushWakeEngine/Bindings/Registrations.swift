@@ -106,6 +106,7 @@ final class Registrations {
         let removed = registration.isPushedUpstream ? [] : try unbind(registration, in: store, now)
         let bound = try bind(registration, granted, host, in: store, now)
         stale.take(bound.replaced)
+        noteLeft(bound.replaced, registration, host)
         return Kept(
             removed: removed, bound: bound, stale: Self.withoutNamed(stale, registration),
             purrs: purrs(of: registration, bound.stored, in: store, now: now))
@@ -213,19 +214,36 @@ final class Registrations {
                 verbs += requests.unregistered(uri: contact.uri, aor: registration.aor, domain: host.domain)
                 continue
             }
-            let saved = host.contact(contact, of: registration)
-            var known =
-                saved?.known.contact
-                ?? CallContact(
-                    key: contact.uri, address: contact.uri,
-                    registrationID: registration.callID)
-            // Without an instance it says nothing (RFC 5626, 6).
-            if !contact.instance.isEmpty { known.flowNumber = contact.flowNumber }
-            let device = CallRegistration(
-                instance: contact.instance, tokens: contact.bindings.map(\.token), contact: known)
+            let device = Self.device(contact, of: registration, host)
             verbs.take(requests.registered(device, uri: contact.uri, aor: registration.aor, domain: host.domain))
         }
         return verbs
+    }
+
+    /// A phone as the requests of its user know it.
+    private static func device(
+        _ contact: RegisteredContact, of registration: Registration, _ host: RegisteringHost
+    ) -> CallRegistration {
+        var known =
+            host.contact(contact, of: registration)?.known.contact
+            ?? CallContact(key: contact.uri, address: contact.uri, registrationID: registration.callID)
+        // Without an instance it says nothing (RFC 5626, 6).
+        if !contact.instance.isEmpty { known.flowNumber = contact.flowNumber }
+        return CallRegistration(
+            instance: contact.instance, tokens: contact.bindings.map(\.token), contact: known)
+    }
+
+    /// Contacts that a phone has left: requests whose hosts have yet to hear of it may name them.
+    private func noteLeft(_ left: [String], _ registration: Registration, _ host: RegisteringHost) {
+        guard !left.isEmpty else { return }
+        let bare = left.map(Binding.withoutPushParameters)
+        for contact in registration.contacts where !registration.isRemoval(contact) {
+            requests.leftContacts.note(
+                LeftContacts.Move(
+                    aor: registration.aor, domain: host.domain, left: bare,
+                    registration: Self.device(contact, of: registration, host), uri: contact.uri,
+                    at: SystemClock.monotonicMilliseconds()))
+        }
     }
 
     /// What other nodes are told of a REGISTER at this one; nil when nobody shares the store.

@@ -34,6 +34,8 @@ extension RequestRunner {
         case .success(let answer):
             question.reply { answer.encode(into: &$0) }
             if waits, let peer = question.peer, !peer.isClosed { wait(for: request, peer) }
+            // ORDER: the host hears first that it holds the request.
+            ringWhoHasGone(request)
         case .failure(let error):
             if waits { question.peer?.wait = nil }
             question.fail(error, storeCannotBe: "read")
@@ -172,7 +174,8 @@ extension RequestRunner {
     ) -> CallDevices {
         // A mailbox's server reports after each REGISTER, and a push for that would bring the next REGISTER.
         let window = max(context.settings.integer(.awakeFor), message.event == .voicemail ? Self.blindWindow : 0)
-        var contacts = message.contacts.map(\.known)
+        let moves = leftContacts.moves(of: message, now: now)
+        var contacts = message.contacts.filter { contact in !moves.contains { $0.hasLeft(contact) } }.map(\.known)
         if !message.purr.isEmpty || message.scope == .others {
             // A request within a dialog is for one device alone.
             contacts.removeAll { contact in !bindings.contains { CallDevices.matches(contact, $0) } }
@@ -318,6 +321,15 @@ protocol WakeWaiter: AnyObject {
 }
 
 extension RequestRunner {
+    /// Phones that have gone to another contact when the host had looked for those of the request ring where they are.
+    private func ringWhoHasGone(_ message: WakeMessage) {
+        guard message.handle != 0, let request = calls[message.id], request.machine.end == nil else { return }
+        let microseconds = SystemClock.monotonicMicroseconds()
+        for move in leftContacts.moves(of: message, now: microseconds / 1000) {
+            dispatch(tell(request, of: move.registration, uri: move.uri, at: microseconds))
+        }
+    }
+
     /// Bindings of the phones that a request is for, in the table that its script looks in. A PURR names the phone, wherever
     /// that is.
     func inScope(_ bindings: [Binding], of message: WakeMessage) -> [Binding] {

@@ -26,6 +26,7 @@ final class RequestRunner {
     var usersToCheck: Set<UserKey> = []
     var isRecheckDue = false
     var recentRegistrations = RecentRegistrations(now: SystemClock.monotonicMilliseconds())
+    var leftContacts = LeftContacts()
     /// A phone has registered in `Binding.usualTable` since this engine has started.
     var usualTableIsInUse = false
 
@@ -156,14 +157,21 @@ final class RequestRunner {
         let resumed = resumeWithoutBindings(aor, registration)
         var verbs: [HostVerb] = []
         for request in calls.requests(for: aor) where request.isFor(domain) && !resumed.contains(request.id) {
-            guard !isDone(request, with: registration) else { continue }
-            if !uri.isEmpty { request.name(uri, registration.contact.key) }
-            if request.machine.isClosed { request.remember(rung: uri) }
-            let own = perform(request.machine.registered(registration, now: now), request)
-            for verb in own where verb.kind == .ring { request.times.released(leg: verb.leg, at: microseconds) }
-            verbs.take(own)
-            schedule(request, now)
+            verbs.take(tell(request, of: registration, uri: uri, at: microseconds))
         }
+        return verbs
+    }
+
+    /// Tells one request about a contact.
+    func tell(
+        _ request: HeldRequest, of registration: CallRegistration, uri: String, at microseconds: Int64
+    ) -> [HostVerb] {
+        guard !isDone(request, with: registration) else { return [] }
+        if !uri.isEmpty { request.name(uri, registration.contact.key) }
+        if request.machine.isClosed { request.remember(rung: uri) }
+        let verbs = perform(request.machine.registered(registration, now: microseconds / 1000), request)
+        for verb in verbs where verb.kind == .ring { request.times.released(leg: verb.leg, at: microseconds) }
+        schedule(request, microseconds / 1000)
         return verbs
     }
 
