@@ -24,24 +24,6 @@
 /*! After res_pjsip_path, which has added the Route where it could. */
 #define AFTER_PATH (AST_SIP_SUPPLEMENT_PRIORITY_CHANNEL - 50)
 
-/*! Whether the message goes through this proxy already. */
-static int has_route(pjsip_tx_data *tdata, const char *path)
-{
-	static const pj_str_t name = { "Route", 5 };
-	pjsip_route_hdr *route = pjsip_msg_find_hdr(tdata->msg, PJSIP_H_ROUTE, NULL);
-	pjsip_route_hdr *first;
-	pj_str_t copy;
-
-	pj_strdup2_with_null(tdata->pool, &copy, path);
-	first = pjsip_parse_hdr(tdata->pool, &name, copy.ptr, copy.slen, NULL);
-	for (; first && route; route = pjsip_msg_find_hdr(tdata->msg, PJSIP_H_ROUTE, route->next)) {
-		if (pjsip_uri_cmp(PJSIP_URI_IN_ROUTING_HDR, first->name_addr.uri, route->name_addr.uri) == PJ_SUCCESS) {
-			return 1;
-		}
-	}
-	return 0;
-}
-
 static void add_path(const struct ast_sip_endpoint *endpoint, pjsip_tx_data *tdata)
 {
 	const pjsip_uri *uri = tdata->msg->line.req.uri;
@@ -51,10 +33,14 @@ static void add_path(const struct ast_sip_endpoint *endpoint, pjsip_tx_data *tda
 		return;
 	}
 	contact = pushwake__contact_of_request(endpoint, tdata);
-	if (contact && !ast_strlen_zero(contact->path) && !has_route(tdata, contact->path)
-		&& ast_sip_set_outbound_proxy(tdata, contact->path)) {
-		ast_log(LOG_WARNING, "The Path of '%s' cannot be used (%s), so the request goes to its address\n", contact->aor,
-			contact->path);
+	if (contact && !ast_strlen_zero(contact->path)) {
+		/* res_pjsip_path may have added it. */
+		while (pjsip_msg_find_remove_hdr(tdata->msg, PJSIP_H_ROUTE, NULL)) {
+		}
+		if (ast_sip_set_outbound_proxy(tdata, contact->path)) {
+			ast_log(LOG_WARNING, "The Path of '%s' cannot be used (%s), so the request goes to its address\n", contact->aor,
+				contact->path);
+		}
 	}
 	ao2_cleanup(contact);
 }

@@ -27,20 +27,6 @@
 /*! All of them. */
 static struct ao2_container *besides;
 
-/*! A phone to dial, for a task of the session that it will ring beside. */
-struct dial {
-	struct pushwake__waiter *main;
-	int leg;
-	char *uri;
-};
-
-static void dial_free(struct dial *dial)
-{
-	ao2_ref(dial->main, -1);
-	ast_free(dial->uri);
-	ast_free(dial);
-}
-
 struct key {
 	uint64_t handle;
 	/*! 0: any. */
@@ -109,7 +95,7 @@ static struct ast_channel *request(struct ast_sip_session *session, const char *
 }
 
 /*! Dials it; 0: it is on its way, and belongs to its waiter. */
-static int call(struct dial *dial, struct ast_sip_session *session)
+static int call(const struct pushwake__leg_task *dial, struct ast_sip_session *session)
 {
 	struct ast_sip_channel_pvt *pvt;
 	struct pushwake__waiter *waiter;
@@ -121,7 +107,7 @@ static int call(struct dial *dial, struct ast_sip_session *session)
 	}
 	chan = request(session, address);
 	pvt = chan ? ast_channel_tech_pvt(chan) : NULL;
-	waiter = pvt ? pushwake__waiter_new(pvt->session, dial->main->aor) : NULL;
+	waiter = pvt ? pushwake__waiter_new(pvt->session, dial->waiter->aor) : NULL;
 	if (!waiter) {
 		if (chan) {
 			ast_hangup(chan);
@@ -129,10 +115,10 @@ static int call(struct dial *dial, struct ast_sip_session *session)
 		ast_free(address);
 		return -1;
 	}
-	waiter->beside = ao2_bump(dial->main);
+	waiter->beside = ao2_bump(dial->waiter);
 	ast_free(waiter->push_id);
-	waiter->push_id = ast_strdup(S_OR(dial->main->push_id, ""));
-	waiter->handle = dial->main->handle;
+	waiter->push_id = ast_strdup(S_OR(dial->waiter->push_id, ""));
+	waiter->handle = dial->waiter->handle;
 	waiter->leg = dial->leg;
 	waiter->chan = chan;
 	ast_cdr_set_property(ast_channel_name(chan), AST_CDR_FLAG_DISABLE_ALL);
@@ -151,53 +137,37 @@ static int call(struct dial *dial, struct ast_sip_session *session)
 
 static int dial_task(void *data)
 {
-	struct dial *dial = data;
+	struct pushwake__leg_task *dial = data;
 
-	if (dial->main->has_ended || call(dial, dial->main->session)) {
-		pushwake__legs_tell_progress(dial->main->handle, dial->leg, PJSIP_SC_SERVICE_UNAVAILABLE, 0);
+	if (dial->waiter->has_ended || call(dial, dial->waiter->session)) {
+		pushwake__legs_tell_progress(dial->waiter->handle, dial->leg, PJSIP_SC_SERVICE_UNAVAILABLE, 0);
 	}
-	dial_free(dial);
+	pushwake__leg_task_free(dial);
 	return 0;
 }
 
 void pushwake__beside_dial(struct pushwake__waiter *main, int leg, const char *uri)
 {
-	struct dial *dial = ast_calloc(1, sizeof(*dial));
-
-	if (!dial) {
-		return;
-	}
-	dial->main = ao2_bump(main);
-	dial->leg = leg;
-	dial->uri = ast_strdup(uri);
-	if (!dial->uri || ast_sip_push_task(main->session->serializer, dial_task, dial)) {
-		dial_free(dial);
-	}
+	pushwake__leg_task_push(main->session, main, leg, uri, dial_task);
 }
 
 static int end_task(void *data)
 {
-	struct pushwake__waiter *waiter = data;
+	struct pushwake__leg_task *task = data;
+	struct pushwake__waiter *waiter = task->waiter;
 	const struct pushwake__waiter *main = waiter->beside;
 	struct ast_channel *chan = take_channel(waiter);
 
 	if (chan) {
 		hang_up(chan, main->is_elsewhere ? AST_CAUSE_ANSWERED_ELSEWHERE : AST_CAUSE_NORMAL_CLEARING);
 	}
-	ao2_ref(waiter, -1);
+	pushwake__leg_task_free(task);
 	return 0;
-}
-
-static void push(struct ast_sip_session *session, int (*run)(void *data), struct pushwake__waiter *waiter)
-{
-	if (ast_sip_push_task(session->serializer, run, ao2_bump(waiter))) {
-		ao2_ref(waiter, -1);
-	}
 }
 
 void pushwake__beside_end(struct pushwake__waiter *waiter)
 {
-	push(waiter->session, end_task, waiter);
+	pushwake__leg_task_push(waiter->session, waiter, 0, "", end_task);
 }
 
 int pushwake__beside_end_named(uint64_t handle, int leg)
@@ -234,7 +204,8 @@ static void take_name(struct ast_channel *chan, struct ast_channel *place)
 /*! In the serializer of the session whose call it takes: no answer of that one's phone comes in between. */
 static int take_task(void *data)
 {
-	struct pushwake__waiter *waiter = data, *main = waiter->beside;
+	struct pushwake__leg_task *task = data;
+	struct pushwake__waiter *waiter = task->waiter, *main = waiter->beside;
 	pjsip_inv_session *inv = main->session->inv_session;
 	struct ast_channel *chan = take_channel(waiter), *place = main->session->channel;
 	int is_free = place && inv && inv->state < PJSIP_INV_STATE_CONNECTING && !inv->cancelling;
@@ -255,13 +226,13 @@ static int take_task(void *data)
 	if (chan) {
 		hang_up(chan, AST_CAUSE_ANSWERED_ELSEWHERE);
 	}
-	ao2_ref(waiter, -1);
+	pushwake__leg_task_free(task);
 	return 0;
 }
 
 void pushwake__beside_take(struct pushwake__waiter *waiter)
 {
-	push(waiter->beside->session, take_task, waiter);
+	pushwake__leg_task_push(waiter->beside->session, waiter, 0, "", take_task);
 }
 
 char *pushwake__beside_read_headers(pjsip_msg *msg)

@@ -147,6 +147,18 @@ void pushwake__waiter_name(struct pushwake__waiter *waiter, uint64_t handle);
 /*! A new one, a reference. */
 struct pushwake__waiter *pushwake__waiter_new(struct ast_sip_session *session, const char *aor);
 
+/*! What is done for a leg in the serializer of a session. */
+struct pushwake__leg_task {
+	struct pushwake__waiter *waiter;
+	int leg;
+	char uri[];
+};
+
+/*! `run` gets such a task, and frees it. */
+void pushwake__leg_task_push(struct ast_sip_session *session, struct pushwake__waiter *waiter, int leg, const char *uri,
+	int (*run)(void *task));
+void pushwake__leg_task_free(struct pushwake__leg_task *task);
+
 /*! It is over: how, enum pushwake_call_end, unless that is known. */
 void pushwake__waiter_end(struct pushwake__waiter *waiter, int how, int status, const char *reason);
 

@@ -22,49 +22,29 @@
 
 static pushwake_legs *legs;
 
-/*! A leg of a session, for a task. */
-struct leg_task {
-	struct pushwake__waiter *waiter;
-	int leg;
-};
-
-static void with_dialog(void *data, void (*run)(struct leg_task *task, pjsip_inv_session *inv))
+static void with_dialog(struct pushwake__leg_task *task,
+	void (*run)(struct pushwake__waiter *waiter, pjsip_inv_session *inv))
 {
-	struct leg_task *task = data;
 	pjsip_inv_session *inv = task->waiter->session->inv_session;
 
 	if (inv) {
 		pjsip_dlg_inc_lock(inv->dlg);
 		if (task->waiter->leg == task->leg && inv->state < PJSIP_INV_STATE_CONNECTING && !inv->cancelling) {
-			run(task, inv);
+			run(task->waiter, inv);
 		}
 		pjsip_dlg_dec_lock(inv->dlg);
 	}
-	ao2_ref(task->waiter, -1);
-	ast_free(task);
+	pushwake__leg_task_free(task);
 }
 
 /*! The INVITE waits again, and its phone hears no more of it. */
-static void take_back(struct leg_task *task, pjsip_inv_session *inv)
-{
-	pushwake__follow_back(task->waiter, inv);
-}
-
-/*! The phone of this leg, which may be in a channel of its own. A reference. */
-static struct pushwake__waiter *phone_of(struct pushwake__waiter *waiter, int leg)
-{
-	struct pushwake__waiter *beside = pushwake__beside_find(waiter->handle, leg);
-
-	return beside ? beside : ao2_bump(waiter);
-}
-
 static int close_task(void *data)
 {
-	with_dialog(data, take_back);
+	with_dialog(data, pushwake__follow_back);
 	return 0;
 }
 
-static void resend(struct leg_task *task, pjsip_inv_session *inv)
+static void resend(struct pushwake__waiter *waiter, pjsip_inv_session *inv)
 {
 	if (inv->invite_tsx && inv->invite_tsx->state == PJSIP_TSX_STATE_CALLING) {
 		pjsip_tsx_retransmit_no_state(inv->invite_tsx, NULL);
@@ -77,19 +57,14 @@ static int resend_task(void *data)
 	return 0;
 }
 
-static void push(struct pushwake__waiter *waiter, int leg, int (*run)(void *data))
+/*! For the phone of this leg, which may be in a channel of its own. */
+static void push(struct pushwake__waiter *waiter, int leg, int (*run)(void *task))
 {
-	struct leg_task *task = ast_calloc(1, sizeof(*task));
+	struct pushwake__waiter *beside = pushwake__beside_find(waiter->handle, leg);
+	struct pushwake__waiter *phone = beside ? beside : waiter;
 
-	if (!task) {
-		return;
-	}
-	task->waiter = phone_of(waiter, leg);
-	task->leg = leg;
-	if (ast_sip_push_task(task->waiter->session->serializer, run, task)) {
-		ao2_ref(task->waiter, -1);
-		ast_free(task);
-	}
+	pushwake__leg_task_push(phone->session, phone, leg, "", run);
+	ao2_cleanup(beside);
 }
 
 /*! Who the user of a request is: contacts as the registrar has them, and who calls. */

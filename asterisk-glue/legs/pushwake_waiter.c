@@ -145,6 +145,28 @@ void pushwake__waiter_end(struct pushwake__waiter *waiter, int how, int status, 
 	}
 }
 
+void pushwake__leg_task_free(struct pushwake__leg_task *task)
+{
+	ao2_ref(task->waiter, -1);
+	ast_free(task);
+}
+
+void pushwake__leg_task_push(struct ast_sip_session *session, struct pushwake__waiter *waiter, int leg, const char *uri,
+	int (*run)(void *task))
+{
+	struct pushwake__leg_task *task = ast_calloc(1, sizeof(*task) + strlen(uri) + 1);
+
+	if (!task) {
+		return;
+	}
+	task->waiter = ao2_bump(waiter);
+	task->leg = leg;
+	strcpy(task->uri, uri); /* safe: allocated for it */
+	if (ast_sip_push_task(session->serializer, run, task)) {
+		pushwake__leg_task_free(task);
+	}
+}
+
 int pushwake__waiter_start(void)
 {
 	by_call_id = ao2_container_alloc_hash(AO2_ALLOC_OPT_LOCK_MUTEX, 0, BUCKETS, pushwake__waiter_hash_fn, NULL,
