@@ -3,8 +3,8 @@
  * \file
  * \brief Copy of a REGISTER, from the request to its response.
  *
- * Everything is copied out of the message: when the registrar refuses a REGISTER
- * nothing calls back, and a pointer into the packet would dangle until the next one.
+ * When the registrar refuses a REGISTER nothing calls back. So all that is kept lives in the pool of the request, and
+ * nobody looks at it before the next one has taken its place.
  */
 #include "asterisk.h"
 
@@ -18,21 +18,8 @@
 #include "pushwake_calls.h"
 #include "pushwake_request.h"
 
-static void stripped_free(struct pushwake__stripped *stripped)
-{
-	ast_free(stripped->uri);
-	ast_free(stripped->whole);
-}
-
 void pushwake__request_reset(struct pushwake__request *request)
 {
-	size_t index;
-
-	for (index = 0; index < request->contact_count; index++) {
-		stripped_free(&request->contacts[index]);
-	}
-	ast_free(request->text);
-	request->text = NULL;
 	request->contact_count = 0;
 	request->is_filled = 0;
 	request->aor[0] = '\0';
@@ -74,14 +61,12 @@ int pushwake__request_read(struct pushwake__request *request, struct ast_sip_end
 	const pushwake_register_request empty = PUSHWAKE_REGISTER_REQUEST_INIT;
 	/* Printing may escape a byte as three. */
 	size_t size = (size_t) rdata->msg_info.len * 3 + 4096;
+	char *text;
 
 	if (!rdata->msg_info.cid || !rdata->msg_info.cseq || !rdata->msg_info.to) {
 		return -1;
 	}
-	request->text = ast_malloc(size);
-	if (!request->text) {
-		return -1;
-	}
+	text = pj_pool_alloc(rdata->tp_info.pool, size);
 	request->message = empty;
 	ast_copy_pj_str(request->call_id, &rdata->msg_info.cid->id, sizeof(request->call_id));
 	request->message.call_id = pushwake__str(request->call_id);
@@ -89,7 +74,7 @@ int pushwake__request_read(struct pushwake__request *request, struct ast_sip_end
 	request->message.headers = request->headers;
 	request->is_stream = rdata->tp_info.transport && PJSIP_TRANSPORT_IS_RELIABLE(rdata->tp_info.transport);
 	pushwake__register_aor(request->aor, sizeof(request->aor), endpoint, rdata);
-	read_headers(request, rdata->msg_info.msg, request->text, request->text + size);
+	read_headers(request, rdata->msg_info.msg, text, text + size);
 	request->is_filled = 1;
 	return 0;
 }
@@ -104,13 +89,14 @@ static pjsip_sip_uri *contact_uri(pjsip_contact_hdr *contact)
 	return pjsip_uri_get_uri(contact->uri);
 }
 
-/*! The URI as text, to be freed. */
-static char *uri_text(const pjsip_sip_uri *uri)
+/*! The URI as text of the pool; or NULL. */
+static char *uri_text(pj_pool_t *pool, const pjsip_sip_uri *uri)
 {
 	char text[PUSHWAKE__MAX_URI];
 	int len = pjsip_uri_print(PJSIP_URI_IN_CONTACT_HDR, uri, text, sizeof(text) - 1);
+	pj_str_t printed = { text, len }, copy;
 
-	return len < 0 ? NULL : ast_strndup(text, len);
+	return len < 0 ? NULL : pj_strdup_with_null(pool, &copy, &printed)->ptr;
 }
 
 /*! Makes a URI what the text says. */
@@ -133,12 +119,12 @@ static int strip(struct pushwake__stripped *stripped, pj_pool_t *pool, pjsip_sip
 {
 	char text[PUSHWAKE__MAX_URI];
 
-	stripped->whole = uri_text(uri);
+	stripped->whole = uri_text(pool, uri);
 	if (!stripped->whole || !pushwake_contact_strip(text, sizeof(text), pushwake__str(stripped->whole))
 		|| (strcmp(text, stripped->whole) && !become(pool, uri, text))) {
 		return 0;
 	}
-	stripped->uri = uri_text(uri);
+	stripped->uri = uri_text(pool, uri);
 	stripped->granted = -1;
 	return stripped->uri != NULL;
 }
@@ -154,12 +140,9 @@ void pushwake__request_strip(struct pushwake__request *request, pjsip_rx_data *r
 
 		if (uri && strip(&stripped, rdata->tp_info.pool, uri) && request->contact_count < PUSHWAKE__MAX_CONTACTS) {
 			request->contacts[request->contact_count++] = stripped;
-			continue;
-		}
-		if (uri && !stripped.uri) {
+		} else if (uri && !stripped.uri) {
 			pj_list_init(&uri->other_param); /* no parameter at all rather than a token */
 		}
-		stripped_free(&stripped);
 	}
 }
 
@@ -194,8 +177,7 @@ void pushwake__request_restore(struct pushwake__request *request, pjsip_tx_data 
 
 	for (; contact; contact = pjsip_msg_find_hdr(tdata->msg, PJSIP_H_CONTACT, contact->next)) {
 		pjsip_sip_uri *uri = contact_uri(contact);
-		char *text = uri ? uri_text(uri) : NULL;
-		struct pushwake__stripped *stripped = find_stripped(request, text);
+		struct pushwake__stripped *stripped = find_stripped(request, uri ? uri_text(tdata->pool, uri) : NULL);
 
 		if (stripped) {
 			if ((uint32_t) contact->expires != PJSIP_EXPIRES_NOT_SPECIFIED) {
@@ -205,7 +187,6 @@ void pushwake__request_restore(struct pushwake__request *request, pjsip_tx_data 
 				become(tdata->pool, uri, stripped->whole);
 			}
 		}
-		ast_free(text);
 	}
 }
 
@@ -221,12 +202,11 @@ void pushwake__request_drop_contact(pjsip_tx_data *tdata, const char *uri)
 	while (contact) {
 		pjsip_contact_hdr *next = pjsip_msg_find_hdr(tdata->msg, PJSIP_H_CONTACT, contact->next);
 		pjsip_sip_uri *sip = contact_uri(contact);
-		char *text = sip ? uri_text(sip) : NULL;
+		char *text = sip ? uri_text(tdata->pool, sip) : NULL;
 
 		if (text && !strcmp(text, uri)) {
 			pj_list_erase(contact);
 		}
-		ast_free(text);
 		contact = next;
 	}
 }

@@ -34,16 +34,14 @@ struct pushwake__request {
 	int is_stream;
 	char aor[256];
 	char call_id[256];
-	/*! As the library wants it; it points into the rest. */
+	/*! As the library wants it; it points into the rest, and into the pool of the REGISTER. */
 	pushwake_register_request message;
 	size_t contact_count;
 	pushwake_header headers[PUSHWAKE__MAX_HEADERS];
 	struct pushwake__stripped contacts[PUSHWAKE__MAX_CONTACTS];
-	/*! Text of all headers; headers[] points into it. */
-	char *text;
 };
 
-/*! Frees what it holds and empties it. */
+/*! Empties it. */
 void pushwake__request_reset(struct pushwake__request *request);
 
 /*! Copies the headers; not 0 when the REGISTER cannot be handled. */
