@@ -1,23 +1,34 @@
 // SPDX-License-Identifier: MIT
 
 import PushWakeCore
+import Testing
 
-/// A request in the machine's hands; each step answers with its verbs in short, `note` and `tell` left out.
+/// A request in the machine's hands. Each step names the verbs that follow from it, in short, `note` and `tell` left
+/// out; without them nothing may follow, with nil anything. Steps without a device or a leg are about device 0 and leg 1.
 ///
 /// `wait(_:)` lets time pass and ticks at each deadline, as an engine does.
 final class HeldCall {
     private var machine: CallMachine
-    private(set) var now: Int64 = 1_000_000
+    private var now: Int64 = 1_000_000
     private(set) var notes: [CallNote] = []
+    /// What followed from the last step.
+    private(set) var said = ""
     /// Of the last push, milliseconds from when it went.
-    private(set) var lastDeadline: Int64?
+    private var pushDeadline: Int64?
     /// Provisional answers that the caller was sent.
-    private(set) var told: [Int] = []
+    private var provisional: [Int] = []
     private let devices: [CallDevice]
 
     /// `change` alters the policy that no setting was made for.
-    init(
+    convenience init(
         _ devices: CallDevice..., event: PushEvent = .call, host: CallHost = .proxy, wakeTimeout: Int64 = 40_000,
+        change: (inout CallPolicy) -> Void = { _ in }
+    ) {
+        self.init(devices, event: event, host: host, wakeTimeout: wakeTimeout, change: change)
+    }
+
+    init(
+        _ devices: [CallDevice], event: PushEvent = .call, host: CallHost = .proxy, wakeTimeout: Int64 = 40_000,
         change: (inout CallPolicy) -> Void = { _ in }
     ) {
         var policy = CallPolicy()
@@ -28,19 +39,27 @@ final class HeldCall {
             endsAt: now + wakeTimeout)
     }
 
-    func start() -> String { say(machine.start(now: now)) }
+    @discardableResult func start(_ verbs: String? = "", at line: SourceLocation = #_sourceLocation) -> Self {
+        check(machine.start(now: now), verbs, line)
+    }
 
     /// Its devices are known now; `legs` has the leg that is out to each, and `heard` the last answer of all of them.
-    func startLate(_ legs: [Int?], heard: Int = 0, registrations: [CallRegistration] = []) -> String {
+    @discardableResult func startLate(
+        _ legs: [Int?], heard: Int = 0, registrations: [CallRegistration] = [], _ verbs: String? = "",
+        at line: SourceLocation = #_sourceLocation
+    ) -> Self {
         let last = legs.compactMap { $0 }.max() ?? 0
         let rung = resumed(legs.map { _ in false }, legs, heard)
-        return say(machine.startLate(rung, lastLeg: last, registrations: registrations, now: now))
+        return check(machine.startLate(rung, lastLeg: last, registrations: registrations, now: now), verbs, line)
     }
 
     /// Another engine has begun it: whom a push was sent to, and the rest as above.
-    func resume(_ pushed: [Bool], _ legs: [Int?], heard: Int = 0) -> String {
+    @discardableResult func resume(
+        _ pushed: [Bool], _ legs: [Int?], heard: Int = 0, _ verbs: String? = "",
+        at line: SourceLocation = #_sourceLocation
+    ) -> Self {
         let last = legs.compactMap { $0 }.max() ?? 0
-        return say(machine.resume(resumed(pushed, legs, heard), lastLeg: last, now: now))
+        return check(machine.resume(resumed(pushed, legs, heard), lastLeg: last, now: now), verbs, line)
     }
 
     private func resumed(_ pushed: [Bool], _ legs: [Int?], _ heard: Int) -> [CallMachine.ResumedDevice] {
@@ -51,81 +70,172 @@ final class HeldCall {
     }
 
     /// The phone answers.
-    func hear(_ status: Int, leg: Int) -> String {
-        say(machine.progressed(leg: leg, status: status, isFromPhone: true, now: now))
+    @discardableResult func hear(
+        _ status: Int, leg: Int = 1, _ verbs: String? = "", at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        check(machine.progressed(leg: leg, status: status, isFromPhone: true, now: now), verbs, line)
     }
 
-    /// The host itself gives up on a leg: a timeout, a dead connection.
-    func fail(_ status: Int = 408, leg: Int) -> String {
-        say(machine.progressed(leg: leg, status: status, isFromPhone: false, now: now))
+    /// The host itself gives up on a leg: a timeout, a dead connection, 487 where a dialplan hangs it up.
+    @discardableResult func fail(
+        _ status: Int = 408, leg: Int = 1, _ verbs: String? = "", at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        check(machine.progressed(leg: leg, status: status, isFromPhone: false, now: now), verbs, line)
     }
 
     /// The host tries others before this leg.
-    func postpone(leg: Int) { machine.postponed(leg: leg) }
+    @discardableResult func postpone(leg: Int) -> Self {
+        machine.postponed(leg: leg)
+        return self
+    }
 
     /// The host sends a leg.
-    func send(leg: Int) { machine.sent(leg: leg, now: now) }
-
-    /// A dialplan hangs a leg up.
-    func hangUp(leg: Int) -> String { fail(487, leg: leg) }
+    @discardableResult func send(leg: Int = 1) -> Self {
+        machine.sent(leg: leg, now: now)
+        return self
+    }
 
     /// A device registers; its name is its instance.
-    func register(_ name: String, at contact: CallContact) -> String {
-        say(machine.registered(CallRegistration(instance: name, contact: contact), now: now))
+    @discardableResult func register(
+        _ name: String, at contact: CallContact, _ verbs: String? = "", at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        register(CallRegistration(instance: name, contact: contact), verbs, at: line)
     }
 
-    func register(_ registration: CallRegistration) -> String { say(machine.registered(registration, now: now)) }
+    @discardableResult func register(
+        _ registration: CallRegistration, _ verbs: String? = "", at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        check(machine.registered(registration, now: now), verbs, line)
+    }
 
-    func unregister(_ contact: String) -> String { say(machine.unregistered(contact: contact, now: now)) }
+    @discardableResult func unregister(
+        _ contact: String, _ verbs: String? = "", at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        check(machine.unregistered(contact: contact, now: now), verbs, line)
+    }
 
     /// Its binding is gone.
-    func unbind(_ device: Int = 0) -> String { say(machine.unbound(device: device, now: now)) }
-
-    func accept(_ device: Int = 0) -> String {
-        say(machine.pushEnded(device: device, isAccepted: true, now: now))
+    @discardableResult func unbind(
+        _ device: Int = 0, _ verbs: String? = "", at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        check(machine.unbound(device: device, now: now), verbs, line)
     }
 
-    func refuse(_ device: Int = 0) -> String {
-        say(machine.pushEnded(device: device, isAccepted: false, now: now))
+    @discardableResult func accept(
+        _ device: Int = 0, _ verbs: String? = "", at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        check(machine.pushEnded(device: device, isAccepted: true, now: now), verbs, line)
     }
 
-    func retry(_ device: Int = 0) -> String { say(machine.pushRetried(device: device, now: now)) }
+    @discardableResult func refuse(
+        _ device: Int = 0, _ verbs: String? = "", at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        check(machine.pushEnded(device: device, isAccepted: false, now: now), verbs, line)
+    }
 
-    func lose(_ device: Int = 0) -> String { say(machine.pushUnreachable(device: device, now: now)) }
+    @discardableResult func retry(
+        _ device: Int = 0, _ verbs: String? = "", at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        check(machine.pushRetried(device: device, now: now), verbs, line)
+    }
+
+    @discardableResult func lose(
+        _ device: Int = 0, _ verbs: String? = "", at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        check(machine.pushUnreachable(device: device, now: now), verbs, line)
+    }
 
     /// The script sends the request elsewhere, and phones may join for so long.
-    func `continue`(for time: Int64) -> String { say(machine.continued(until: now + time, now: now)) }
+    @discardableResult func `continue`(for time: Int64, at line: SourceLocation = #_sourceLocation) -> Self {
+        check(machine.continued(until: now + time, now: now), "", line)
+    }
 
     /// Nobody holds the request.
-    func startUnheld(for time: Int64) -> String { say(machine.startUnheld(until: now + time, now: now)) }
-
-    func end(_ how: CallEnd) -> String { say(machine.ended(how, now: now)) }
-
-    /// What a device registers now is not about the request.
-    func isDone(_ name: String) -> Bool {
-        machine.isDone(with: CallRegistration(instance: name, contact: CallContact(key: "elsewhere")))
+    @discardableResult func startUnheld(
+        for time: Int64, _ verbs: String, at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        check(machine.startUnheld(until: now + time, now: now), verbs, line)
     }
 
-    /// Devices that came and said nothing, as of now.
-    var silent: [Int] { machine.silentDevices(now: now) }
+    @discardableResult func end(
+        _ how: CallEnd, _ verbs: String? = "", at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        check(machine.ended(how, now: now), verbs, line)
+    }
 
-    func wait(_ pause: Int64) -> String {
+    @discardableResult func wait(
+        _ pause: Int64, _ verbs: String? = "", at line: SourceLocation = #_sourceLocation
+    ) -> Self {
         let until = now + pause
         var said: [String] = []
-        var ticks = 0
-        while let at = machine.deadline(), at <= until {
+        while let at = machine.deadline(), at <= until, said.count < 100 {
             now = max(now, at)
             said.append(say(machine.tick(now: now)))
-            ticks += 1
-            if ticks == 100 { return "never comes to rest" }
         }
         now = until
-        return said.filter { !$0.isEmpty }.joined(separator: ", ")
+        #expect(said.count < 100, "it comes to rest", sourceLocation: line)
+        return check(said.filter { !$0.isEmpty }.joined(separator: ", "), verbs, line)
     }
 
+    // MARK: What is known of it then
+
     /// Milliseconds from now; nil when there is nothing to wait for.
-    var deadline: Int64? { machine.deadline().map { $0 - now } }
-    var ended: CallEnd? { machine.end }
+    @discardableResult func waits(_ time: Int64?, at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(machine.deadline().map { $0 - now } == time, sourceLocation: line)
+        return self
+    }
+
+    @discardableResult func ended(_ how: CallEnd, at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(machine.end == how, sourceLocation: line)
+        return self
+    }
+
+    /// How long the last push is good for, in milliseconds from when it went.
+    @discardableResult func pushedFor(_ time: Int64, at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(pushDeadline == time, sourceLocation: line)
+        return self
+    }
+
+    /// Which provisional answers the caller was sent.
+    @discardableResult func told(_ statuses: [Int], at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(provisional == statuses, sourceLocation: line)
+        return self
+    }
+
+    /// Which devices came and said nothing, as of now.
+    @discardableResult func silent(_ devices: [Int], at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(machine.silentDevices(now: now) == devices, sourceLocation: line)
+        return self
+    }
+
+    @discardableResult func noted(_ note: CallNote, at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(notes.contains(note), sourceLocation: line)
+        return self
+    }
+
+    @discardableResult func notedLast(_ note: CallNote, at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(notes.last == note, sourceLocation: line)
+        return self
+    }
+
+    /// Whether what a device registers now is not about the request.
+    @discardableResult func isDone(
+        _ name: String, _ isDone: Bool = true, at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        let registration = CallRegistration(instance: name, contact: CallContact(key: "elsewhere"))
+        #expect(machine.isDone(with: registration) == isDone, sourceLocation: line)
+        return self
+    }
+
+    private func check(_ said: [CallVerb], _ verbs: String?, _ line: SourceLocation) -> Self {
+        check(say(said), verbs, line)
+    }
+
+    private func check(_ said: String, _ verbs: String?, _ line: SourceLocation) -> Self {
+        self.said = said
+        if let verbs { #expect(said == verbs, sourceLocation: line) }
+        return self
+    }
 
     private func say(_ verbs: [CallVerb]) -> String {
         var said: [String] = []
@@ -141,9 +251,9 @@ final class HeldCall {
                 said.append("show end \(contact) \(reason.split(separator: ";").dropFirst().first ?? "")")
             case .push(let device, let event, let deadline):
                 said.append("push \(device) \(event.name)")
-                lastDeadline = deadline - now
+                pushDeadline = deadline - now
             case .dropPush(let device): said.append("drop \(device)")
-            case .tell(let status): told.append(status)
+            case .tell(let status): provisional.append(status)
             case .note(let note): notes.append(note)
             }
         }
