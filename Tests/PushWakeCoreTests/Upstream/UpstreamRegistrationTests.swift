@@ -8,7 +8,8 @@ private final class Bench {
     var machine: UpstreamRegistration
     var now: Int64 = 1_000_000
     let wall: Int64 = 1_790_000_000
-    var sent: [UpstreamRegister] = []
+    private(set) var sent: [UpstreamRegister] = []
+    private(set) var actions: [UpstreamAction] = []
     private var handles: UInt64 = 0
 
     static let credential = Secret("14d4f932e3897a39d6a17c13b526db00")
@@ -19,10 +20,11 @@ private final class Bench {
         machine = UpstreamRegistration(policy, cseq: 0, seed: 1)
     }
 
-    func phone(
+    /// A phone's REGISTER comes.
+    @discardableResult func phone(
         device: UInt64 = 1, expires: UInt32 = 600, authorization: String? = nil, credential: Secret? = nil,
         leavesBinding: Bool = true
-    ) -> [UpstreamAction] {
+    ) -> Self {
         handles += 1
         var phone = PhoneRegister(
             handle: .init(host: 1, number: handles), device: UpstreamDevice(fingerprint: device))
@@ -31,30 +33,96 @@ private final class Bench {
         return note(machine.register(phone, now: now, wallSeconds: wall))
     }
 
-    func answer(_ status: Int, _ fill: (inout UpstreamAnswer) -> Void = { _ in }) -> [UpstreamAction] {
+    /// Registered with a kept HA1.
+    @discardableResult func register(granted: UInt32 = 3600) -> Self {
+        phone(authorization: "Digest x", credential: Self.credential).grant(granted)
+    }
+
+    @discardableResult func answer(_ status: Int, _ fill: (inout UpstreamAnswer) -> Void = { _ in }) -> Self {
         var answer = UpstreamAnswer(status: status, reason: "R")
         fill(&answer)
         return note(machine.answered(sent.last?.attempt ?? 0, answer, now: now, wallSeconds: wall))
     }
 
+    @discardableResult func grant(_ seconds: UInt32) -> Self { answer(200) { $0.expires = seconds } }
+
+    @discardableResult func ask(
+        _ nonce: String, stale: Bool = false, proxy: Bool = false, realm: String = "r"
+    ) -> Self {
+        answer(proxy ? 407 : 401) {
+            $0.challenges = [challenge(nonce, stale: stale, proxy: proxy, realm: realm)]
+        }
+    }
+
+    /// Its interval is too brief.
+    @discardableResult func raise(_ seconds: UInt32) -> Self { answer(423) { $0.minExpires = seconds } }
+
+    @discardableResult func silence() -> Self { answer(408) { $0.isSilence = true } }
+
     /// Goes to the time when the account wants to be looked at.
-    func due(isWanted: Bool = true) -> [UpstreamAction] {
+    @discardableResult func look(isWanted: Bool = true) -> Self {
         now = max(now, machine.dueAt ?? now)
         return note(machine.due(now: now, wallSeconds: wall, isWanted: isWanted))
     }
 
     /// Looks until something happens.
-    func dueUntilAction(isWanted: Bool = true) -> [UpstreamAction] {
-        for _ in 0..<200 {
-            let actions = due(isWanted: isWanted)
-            if !actions.isEmpty { return actions }
-        }
-        return []
+    @discardableResult func due(isWanted: Bool = true) -> Self {
+        for _ in 0..<200 where look(isWanted: isWanted).actions.count > 0 { return self }
+        return self
     }
 
-    private func note(_ actions: [UpstreamAction]) -> [UpstreamAction] {
+    private func note(_ actions: [UpstreamAction]) -> Self {
         for case .send(let register) in actions { sent.append(register) }
-        return actions
+        self.actions = actions
+        return self
+    }
+
+    // MARK: What came of the last step
+
+    @discardableResult func does(
+        _ action: UpstreamAction, _ does: Bool = true, at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        #expect(actions.contains(action) == does, sourceLocation: line)
+        return self
+    }
+
+    @discardableResult func does(exactly all: [UpstreamAction], at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(actions == all, sourceLocation: line)
+        return self
+    }
+
+    /// The phone is told to come again in so many seconds, or when it likes.
+    @discardableResult func accepted(_ seconds: UInt32?, at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(PushWakeCoreTests.accepted(actions) == .some(seconds), sourceLocation: line)
+        return self
+    }
+
+    @discardableResult func refused(_ status: Int, at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(refusal(actions) == status, sourceLocation: line)
+        return self
+    }
+
+    /// What the last REGISTER to the server asks for.
+    @discardableResult func sends(_ expires: UInt32, at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(sent.last?.expires == expires, sourceLocation: line)
+        return self
+    }
+
+    @discardableResult func sends(
+        _ authorization: UpstreamRegister.Authorization, at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        #expect(sent.last?.authorization == authorization, sourceLocation: line)
+        return self
+    }
+
+    @discardableResult func digests(_ nonces: [String], at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(digest(sent.last)?.map(\.nonce) == nonces, sourceLocation: line)
+        return self
+    }
+
+    @discardableResult func digests(count: [UInt32], at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(digest(sent.last)?.map(\.count) == count, sourceLocation: line)
+        return self
     }
 
     var credential: DigestAlgorithm? { machine.credential }
@@ -63,12 +131,6 @@ private final class Bench {
     var dueAt: Int64? { machine.dueAt }
 
     func hasPhone(after seconds: Int64) -> Bool { machine.hasPhone(now: now + seconds * 1000) }
-
-    /// Registered with a kept HA1.
-    func register(granted: UInt32 = 3600) {
-        _ = phone(authorization: "Digest x", credential: Self.credential)
-        _ = answer(200) { $0.expires = granted }
-    }
 }
 
 private func challenge(_ nonce: String, stale: Bool = false, proxy: Bool = false, realm: String = "r")
@@ -97,82 +159,59 @@ private func digest(_ register: UpstreamRegister?) -> [(nonce: String, count: UI
 
 @Suite struct UpstreamRegistrationTests {
     @Test func `a phone's REGISTER goes up and its challenge comes back`() {
-        let bench = Bench()
-        _ = bench.phone()
-        #expect(bench.sent.last?.expires == 3600)
-        #expect(bench.sent.last?.authorization == UpstreamRegister.Authorization.none)
-        let actions = bench.answer(401) {
+        let bench = Bench().phone().sends(3600).sends(UpstreamRegister.Authorization.none)
+        bench.answer(401) {
             $0.challenges = [challenge("n")]
             $0.passedHeaders = ["WWW-Authenticate: Digest …"]
         }
-        #expect(refusal(actions) == 401)
+        .refused(401)
         #expect(
-            actions.contains { action in
+            bench.actions.contains { action in
                 if case .refuse(_, _, _, let headers) = action {
                     headers == ["WWW-Authenticate: Digest …"]
                 } else {
                     false
                 }
             })
-        _ = bench.phone(authorization: "Digest x")
-        #expect(bench.sent.last?.authorization == .phone(["Authorization: Digest x"]))
+        bench.phone(authorization: "Digest x").sends(.phone(["Authorization: Digest x"]))
         #expect(bench.sent[1].cseq > bench.sent[0].cseq)
         // Nobody here can renew it: the phone must come again in time.
-        #expect(accepted(bench.answer(200) { $0.expires = 300 }) == .some(300))
+        bench.grant(300).accepted(300)
     }
 
     @Test func `with X-PIID a phone may sleep longer than the server grants`() {
-        let bench = Bench()
-        _ = bench.phone(authorization: "Digest x", credential: Bench.credential)
-        let actions = bench.answer(200) { $0.expires = 300 }
-        #expect(accepted(actions) == .some(nil))
-        #expect(actions.contains(.adopt(Bench.credential)))
+        Bench().phone(authorization: "Digest x", credential: Bench.credential).grant(300).accepted(nil)
+            .does(.adopt(Bench.credential))
     }
 
     @Test func `a phone counts as registered for as long as it was granted`() {
-        let own = Bench()
-        _ = own.phone(expires: 600, authorization: "Digest x", credential: Bench.credential)
-        _ = own.answer(200) { $0.expires = 6 }
+        let own = Bench().phone(expires: 600, authorization: "Digest x", credential: Bench.credential).grant(6)
         #expect(own.hasPhone(after: 599) && !own.hasPhone(after: 601))
-        let other = Bench()
-        _ = other.phone(expires: 600, authorization: "Digest x")
-        _ = other.answer(200) { $0.expires = 6 }
+        let other = Bench().phone(expires: 600, authorization: "Digest x").grant(6)
         #expect(other.hasPhone(after: 5) && !other.hasPhone(after: 7))
     }
 
     @Test func `X-PIID of a phone that the server refuses is not kept`() {
-        let bench = Bench()
-        _ = bench.phone(credential: Bench.credential)
-        let actions = bench.answer(401) { $0.challenges = [challenge("n")] }
-        #expect(refusal(actions) == 401)
-        #expect(!actions.contains(.adopt(Bench.credential)))
+        let bench = Bench().phone(credential: Bench.credential).ask("n").refused(401)
+            .does(.adopt(Bench.credential), false)
         #expect(bench.credential == nil)
     }
 
     @Test func `a kept HA1 vouches for no phone`() {
-        let bench = Bench { $0.prefersCredential = true }
-        bench.register()
-        _ = bench.phone(device: 2)
-        #expect(bench.sent.last?.authorization == UpstreamRegister.Authorization.none)
-        #expect(refusal(bench.answer(401) { $0.challenges = [challenge("n")] }) == 401)
+        Bench({ $0.prefersCredential = true }).register().phone(device: 2).sends(UpstreamRegister.Authorization.none)
+            .ask("n").refused(401)
     }
 
     @Test func `with prefer_md5_auth the gateway answers for the phone`() {
-        let bench = Bench { $0.prefersCredential = true }
-        _ = bench.phone(credential: Bench.credential)
-        _ = bench.answer(401) { $0.challenges = [challenge("n")] }
-        #expect(digest(bench.sent.last)?.map(\.nonce) == ["n"])
-        #expect(accepted(bench.answer(200) { $0.expires = 60 }) == .some(nil))
+        let bench = Bench({ $0.prefersCredential = true }).phone(credential: Bench.credential).ask("n").digests(["n"])
+            .grant(60).accepted(nil)
         // The nonce is used again.
-        _ = bench.phone(device: 2, credential: Bench.credential)
-        #expect(digest(bench.sent.last)?.map(\.count) == [2])
+        bench.phone(device: 2, credential: Bench.credential).digests(count: [2])
     }
 
     @Test func `a wrong X-PIID is tried once, then the phone is asked`() {
-        let bench = Bench { $0.prefersCredential = true }
-        _ = bench.phone(credential: Bench.credential)
-        _ = bench.answer(401) { $0.challenges = [challenge("n1")] }
-        #expect(refusal(bench.answer(401) { $0.challenges = [challenge("n2")] }) == 401)
+        let bench = Bench({ $0.prefersCredential = true }).phone(credential: Bench.credential).ask("n1")
+            .ask("n2").refused(401)
         #expect(bench.sent.count == 2)
     }
 
@@ -180,23 +219,18 @@ private func digest(_ register: UpstreamRegister?) -> [(nonce: String, count: UI
     func `a phone whose bindings are removed by hand ends the registration at once, if it is the last`(
         hasAnother: Bool
     ) {
-        let bench = Bench()
-        bench.register()
-        if hasAnother {
-            _ = bench.phone(device: 2, authorization: "Digest y")
-            _ = bench.answer(200) { $0.expires = 3600 }
-        }
+        let bench = Bench().register()
+        if hasAnother { bench.phone(device: 2, authorization: "Digest y").grant(3600) }
         bench.machine.removed([UpstreamDevice(fingerprint: 1)], now: bench.now)
         #expect(bench.dueAt == bench.now)
         let before = bench.sent.count
-        _ = bench.due(isWanted: false)
+        bench.look(isWanted: false)
         #expect(bench.sent.dropFirst(before).map(\.expires) == (hasAnother ? [] : [0]))
     }
 
     @Test func `refreshes fall between half and nine tenths of the interval`() throws {
         for _ in 0..<50 {
-            let bench = Bench()
-            bench.register(granted: 1000)
+            let bench = Bench().register(granted: 1000)
             let due = try #require(bench.dueAt)
             #expect((500_000...900_000).contains(due - bench.now))
         }
@@ -204,115 +238,79 @@ private func digest(_ register: UpstreamRegister?) -> [(nonce: String, count: UI
 
     @Test func `of a short interval two seconds are left, of the shortest half`() {
         for (granted, latest) in [(UInt32(4), Int64(2000)), (10, 8000), (2, 1000)] {
-            let bench = Bench()
-            bench.register(granted: granted)
+            let bench = Bench().register(granted: granted)
             for _ in 0..<20 {
                 let begin = bench.now
-                #expect(!bench.dueUntilAction().isEmpty)
+                #expect(!bench.due().actions.isEmpty)
                 #expect(bench.now - begin <= latest, "of \(granted) s")
-                _ = bench.answer(200) { $0.expires = granted }
+                bench.grant(granted)
             }
         }
     }
 
     @Test func `a refresh uses the nonce again, and a new one when it is stale`() {
-        let bench = Bench()
-        bench.register()
-        #expect(bench.dueUntilAction().count == 1)
-        #expect(bench.sent.last?.authorization == UpstreamRegister.Authorization.none)
-        _ = bench.answer(401) { $0.challenges = [challenge("n1")] }
-        #expect(digest(bench.sent.last)?.map(\.count) == [1])
-        _ = bench.answer(200) { $0.expires = 3600 }
-        _ = bench.dueUntilAction()
-        #expect(digest(bench.sent.last)?.map(\.count) == [2])
-        _ = bench.answer(401) { $0.challenges = [challenge("n2", stale: true)] }
-        #expect(digest(bench.sent.last)?.map(\.nonce) == ["n2"])
-        #expect(digest(bench.sent.last)?.map(\.count) == [1])
-        _ = bench.answer(200) { $0.expires = 3600 }
+        let bench = Bench().register().due()
+        #expect(bench.actions.count == 1)
+        bench.sends(UpstreamRegister.Authorization.none).ask("n1").digests(count: [1]).grant(3600).due()
+            .digests(count: [2]).ask("n2", stale: true).digests(["n2"]).digests(count: [1]).grant(3600)
         #expect(bench.until != nil)
     }
 
     @Test func `an old nonce that is refused without stale is tried anew`() {
-        let bench = Bench()
-        bench.register()
-        _ = bench.dueUntilAction()
-        _ = bench.answer(401) { $0.challenges = [challenge("n1")] }
-        _ = bench.answer(200) { $0.expires = 3600 }
-        _ = bench.dueUntilAction()
-        _ = bench.answer(401) { $0.challenges = [challenge("n2", realm: "other")] }
-        #expect(digest(bench.sent.last)?.map(\.nonce) == ["n2"])
+        let bench = Bench().register().due().ask("n1").grant(3600).due().ask("n2", realm: "other").digests(["n2"])
         #expect(bench.credential == .md5)
     }
 
     @Test func `a proxy and the registrar may both ask`() {
-        let bench = Bench()
-        bench.register()
-        _ = bench.dueUntilAction()
-        _ = bench.answer(407) { $0.challenges = [challenge("p", proxy: true)] }
-        _ = bench.answer(401) { $0.challenges = [challenge("w")] }
-        #expect(digest(bench.sent.last)?.map(\.nonce) == ["p", "w"])
+        Bench().register().due().ask("p", proxy: true).ask("w").digests(["p", "w"])
     }
 
     @Test func `a server that asks without end is not answered without end`() {
-        let bench = Bench()
-        bench.register()
-        _ = bench.dueUntilAction()
+        let bench = Bench().register().due()
         let before = bench.sent.count
-        for round in 0..<10 { _ = bench.answer(401) { $0.challenges = [challenge("n\(round)", stale: true)] } }
+        for round in 0..<10 { bench.ask("n\(round)", stale: true) }
         #expect(bench.sent.count - before <= 4)
         #expect(!bench.isBusy)
     }
 
     @Test func `a challenge for another hash is not answered`() {
-        let bench = Bench()
-        bench.register()
-        _ = bench.dueUntilAction()
+        let bench = Bench().register().due()
         var other = challenge("n")
         other.algorithm = .sha256
-        let actions = bench.answer(401) { $0.challenges = [other] }
-        #expect(actions.contains(.dropCredential))
+        bench.answer(401) { $0.challenges = [other] }.does(.dropCredential)
     }
 
     @Test func `an interval that is too brief is raised`() {
-        let bench = Bench()
-        _ = bench.phone(authorization: "Digest x")
-        _ = bench.answer(423) { $0.minExpires = 7200 }
-        #expect(bench.sent.last?.expires == 7200)
-        #expect(bench.sent.last?.authorization == .phone(["Authorization: Digest x"]))
-        #expect(refusal(bench.answer(423) { $0.minExpires = 9000 }) == 423)
+        Bench().phone(authorization: "Digest x").raise(7200).sends(7200).sends(.phone(["Authorization: Digest x"]))
+            .raise(9000).refused(423)
     }
 
     @Test func `the least interval of a server is asked for at once from then on`() {
-        let bench = Bench()
-        _ = bench.phone(authorization: "Digest x")
-        _ = bench.answer(423) { $0.minExpires = 7200 }
-        #expect(refusal(bench.answer(401)) == 401, "the nonce was used up")
-        _ = bench.phone(authorization: "Digest y", credential: Bench.credential)
-        #expect(bench.sent.last?.expires == 7200)
-        _ = bench.answer(200) { $0.expires = 7200 }
-        _ = bench.dueUntilAction()
-        #expect(bench.sent.last?.expires == 7200)
+        // The nonce was used up.
+        let bench = Bench().phone(authorization: "Digest x").raise(7200).answer(401).refused(401)
+            .phone(authorization: "Digest y", credential: Bench.credential).sends(7200).grant(7200).due().sends(7200)
         // A nonce that serves once is used up by a 423 of the gateway's own REGISTER, too.
-        _ = bench.answer(401) { $0.challenges = [challenge("n1")] }
-        _ = bench.answer(423) { $0.minExpires = 9000 }
-        _ = bench.answer(401) { $0.challenges = [challenge("n2")] }
-        #expect(bench.sent.last?.expires == 9000 && digest(bench.sent.last)?.first?.nonce == "n2")
+        bench.ask("n1").raise(9000).ask("n2").sends(9000).digests(["n2"])
+    }
+
+    @Test(arguments: [("-1", nil), ("0", 0), ("600", 600)] as [(String, UInt32?)])
+    func `upper_expire is what the server is asked for, or left to the phone`(value: String, expires: UInt32?) throws {
+        var settings = Settings()
+        try settings.set(.upperExpire, to: value)
+        #expect(UpstreamPolicy(settings).expires == expires)
     }
 
     @Test func `an answer to another attempt is none`() {
-        let bench = Bench()
-        _ = bench.phone()
+        let bench = Bench().phone()
         let answer = UpstreamAnswer(status: 200)
         let actions = bench.machine.answered(77, answer, now: bench.now, wallSeconds: bench.wall)
         #expect(actions.isEmpty)
-        #expect(bench.answer(100).isEmpty)
+        bench.answer(100).does(exactly: [])
         #expect(bench.isBusy)
     }
 
     @Test func `a phone whose way is dead says nothing of the server`() {
-        let bench = Bench()
-        _ = bench.phone()
-        #expect(!bench.answer(408) { $0.isSilence = true }.contains(.serverFailed(retryAfter: nil)))
+        Bench().phone().silence().does(.serverFailed(retryAfter: nil), false)
     }
 
     // MARK: Phones that leave
@@ -324,133 +322,88 @@ private func digest(_ register: UpstreamRegister?) -> [(nonce: String, count: UI
     func `only the last phone's un-REGISTER ends the registration`(
         keeping: Int, leavesBinding: Bool, hasOther: Bool, expires: UInt32
     ) {
-        let bench = Bench { $0.keeping = .init(rawValue: keeping) ?? .always }
-        bench.register()
-        if hasOther {
-            _ = bench.phone(device: 2, authorization: "Digest y")
-            _ = bench.answer(200) { $0.expires = 3600 }
-        }
-        _ = bench.phone(expires: 0, authorization: "Digest x", leavesBinding: leavesBinding)
-        #expect(bench.sent.last?.expires == expires)
-        #expect(accepted(bench.answer(200)) != nil)
+        let bench = Bench({ $0.keeping = .init(rawValue: keeping) ?? .always }).register()
+        if hasOther { bench.phone(device: 2, authorization: "Digest y").grant(3600) }
+        bench.phone(expires: 0, authorization: "Digest x", leavesBinding: leavesBinding).sends(expires)
+        #expect(accepted(bench.answer(200).actions) != nil)
         #expect((bench.until == nil) == (expires == 0))
     }
 
     // MARK: Without HA1
 
     @Test func `without HA1 the phone is woken before the end`() throws {
-        let bench = Bench()
-        _ = bench.phone(authorization: "Digest x")
-        _ = bench.answer(200) { $0.expires = 3600 }
+        let bench = Bench().phone(authorization: "Digest x").grant(3600)
         let until = try #require(bench.until)
-        #expect(bench.dueUntilAction() == [.wakePhones])
+        bench.due().does(exactly: [.wakePhones])
         #expect((until - 120_000...until).contains(bench.now))
-        #expect(bench.dueUntilAction().contains(.lapsed("the upstream registration ended", removesBindings: false)))
+        bench.due().does(.lapsed("the upstream registration ended", removesBindings: false))
         #expect(bench.now >= until)
     }
 
     @Test(arguments: [(UpstreamPolicy.Waking.never, false), (.orRemove, true)])
     func `phones are not woken, or lose their binding, by setting`(waking: UpstreamPolicy.Waking, removes: Bool) {
-        let bench = Bench { $0.waking = waking }
-        _ = bench.phone(authorization: "Digest x")
-        _ = bench.answer(200) { $0.expires = 600 }
-        var seen = bench.dueUntilAction()
-        if waking != .never {
-            #expect(seen == [.wakePhones])
-            seen = bench.dueUntilAction()
-        }
-        #expect(seen.contains(.lapsed("the upstream registration ended", removesBindings: removes)))
+        let bench = Bench({ $0.waking = waking }).phone(authorization: "Digest x").grant(600)
+        if waking != .never { bench.due().does(exactly: [.wakePhones]) }
+        bench.due().does(.lapsed("the upstream registration ended", removesBindings: removes))
     }
 
     // MARK: Trouble
 
     @Test func `a refused HA1 wakes the phone, and takes its binding only when it does not come`() {
-        let bench = Bench()
-        bench.register()
-        _ = bench.dueUntilAction()
-        #expect(bench.answer(403).contains(.dropCredential))
-        #expect(bench.dueUntilAction() == [.wakePhones])
-        #expect(bench.dueUntilAction().contains(.lapsed("the upstream registration ended", removesBindings: true)))
+        Bench().register().due().answer(403).does(.dropCredential).due().does(exactly: [.wakePhones])
+            .due().does(.lapsed("the upstream registration ended", removesBindings: true))
     }
 
     @Test(arguments: [(403, true), (404, true), (410, true), (604, true), (401, false), (423, false), (503, false)])
     func `a user whom the server rejects twice, gateway and phone, loses the bindings at once`(
         status: Int, isRejection: Bool
     ) {
-        let bench = Bench()
-        bench.register()
-        _ = bench.dueUntilAction()
-        _ = bench.answer(403)
-        _ = bench.phone(device: 2, authorization: "Digest y")
-        let lapsed = UpstreamAction.lapsed("the SIP server rejects this user", removesBindings: true)
-        #expect(bench.answer(status).contains(lapsed) == isRejection)
+        Bench().register().due().answer(403).phone(device: 2, authorization: "Digest y").answer(status)
+            .does(.lapsed("the SIP server rejects this user", removesBindings: true), isRejection)
     }
 
     @Test func `whom the server rejects in a user's name says nothing of the user`() {
         let lapsed = UpstreamAction.lapsed("the SIP server rejects this user", removesBindings: true)
-        let kept = Bench()
-        kept.register()
-        _ = kept.phone(device: 2, authorization: "Digest y")
-        #expect(!kept.answer(403).contains(lapsed))
+        Bench().register().phone(device: 2, authorization: "Digest y").answer(403).does(lapsed, false)
         // By setting, and for a phone that has been accepted since.
-        let told = Bench { $0.removesRejected = false }
-        told.register()
-        _ = told.dueUntilAction()
-        _ = told.answer(403)
-        _ = told.phone(authorization: "Digest y")
-        #expect(!told.answer(403).contains(lapsed))
-        let back = Bench()
-        back.register()
-        _ = back.dueUntilAction()
-        _ = back.answer(403)
-        back.register()
-        _ = back.phone(device: 2, authorization: "Digest y")
-        #expect(!back.answer(403).contains(lapsed))
+        Bench({ $0.removesRejected = false }).register().due().answer(403).phone(authorization: "Digest y")
+            .answer(403).does(lapsed, false)
+        Bench().register().due().answer(403).register().phone(device: 2, authorization: "Digest y")
+            .answer(403).does(lapsed, false)
     }
 
     @Test func `a server that is away is asked again and again, and nothing is given up`() {
-        let bench = Bench()
-        bench.register()
-        _ = bench.dueUntilAction()
+        let bench = Bench().register().due()
         for _ in 0..<20 {
-            let actions = bench.answer(408) { $0.isSilence = true }
-            #expect(actions.contains(.serverFailed(retryAfter: nil)))
+            bench.silence().does(.serverFailed(retryAfter: nil))
             let before = bench.sent.count
             var rounds = 0
             while bench.sent.count == before, rounds < 10 {
-                let looked = bench.dueUntilAction()
+                let looked = bench.due().actions
                 rounds += 1
                 #expect(!looked.contains { if case .lapsed(_, true) = $0 { true } else { false } })
             }
             #expect(bench.sent.count == before + 1)
         }
-        _ = bench.answer(200) { $0.expires = 3600 }
+        bench.grant(3600)
         #expect(bench.until == bench.now + 3_600_000)
         #expect(bench.credential == .md5)
     }
 
     @Test func `a host that says nothing has forgotten the REGISTER`() {
-        let bench = Bench()
-        _ = bench.phone()
-        let actions = bench.dueUntilAction()
-        #expect(refusal(actions) == 408)
+        let bench = Bench().phone().due().refused(408)
         #expect(!bench.isBusy)
     }
 
     @Test func `an account that nobody wants is ended at its server`() {
-        let bench = Bench()
-        bench.register()
+        let bench = Bench().register()
         bench.now += 700_000
-        #expect(bench.dueUntilAction(isWanted: false).count == 1)
-        #expect(bench.sent.last?.expires == 0)
-        #expect(bench.answer(200).contains(.forget))
+        #expect(bench.due(isWanted: false).actions.count == 1)
+        bench.sends(0).answer(200).does(.forget)
     }
 
     @Test func `who was never registered is forgotten`() {
-        let bench = Bench()
-        _ = bench.phone()
-        _ = bench.answer(401)
-        #expect(bench.dueUntilAction(isWanted: false) == [.forget])
+        Bench().phone().answer(401).due(isWanted: false).does(exactly: [.forget])
     }
 
     // MARK: Restart
