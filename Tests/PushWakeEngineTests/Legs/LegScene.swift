@@ -6,7 +6,7 @@ import Testing
 @testable import PushWakeClient
 
 /// A host and an engine around waiting legs: what went to each, in order.
-struct LegScene: ~Copyable {
+final class LegScene {
     var legs: WaitingLegs
     var now: Int64 = 1_000_000
     /// Start lines of answers to the host.
@@ -16,7 +16,6 @@ struct LegScene: ~Copyable {
     private(set) var asked: [MessageReader] = []
     private(set) var orders: [LegAction] = []
     var user = LegUser()
-    private var describes = true
 
     init(
         _ host: CallHost = .dialplan, hasEngine: Bool = true, ringsAll: Bool = false,
@@ -37,7 +36,7 @@ struct LegScene: ~Copyable {
         return contact
     }
 
-    mutating func take(_ actions: [LegAction]) {
+    @discardableResult func take(_ actions: [LegAction]) -> Self {
         for action in actions {
             switch action {
             case .answer(let bytes):
@@ -51,24 +50,25 @@ struct LegScene: ~Copyable {
             case .probe, .close, .dial, .resend, .forget, .forward: orders.append(action)
             }
         }
+        return self
     }
 
     // MARK: The host
 
     /// A request with this branch; the same Call-ID unless another is named.
-    mutating func send(
+    @discardableResult func send(
         _ method: String, cseq: Int = 1, branch: String = "1", callID: String = "c1", to: String = "100",
         uri: String? = nil, more: String = "", body: String = ""
-    ) {
+    ) -> Self {
         let text =
             "\(method) \(uri ?? "sip:\(to)@waiting.invalid") SIP/2.0\r\nVia: SIP/2.0/UDP 127.0.0.1:5060;branch=z9hG4bK\(branch)\r\n"
             + "From: \"Ann\" <sip:200@pbx>;tag=f1\r\nTo: <sip:\(to)@pbx>\r\nCall-ID: \(callID)\r\nCSeq: \(cseq) \(method)\r\n"
             + more + "\r\n" + body
         let bytes = Array(text.utf8)
-        take(legs.receive(bytes.span, now: now))
+        return take(legs.receive(bytes.span, now: now))
     }
 
-    mutating func invite(cseq: Int = 1) { send("INVITE", cseq: cseq, branch: "\(cseq)") }
+    @discardableResult func invite(cseq: Int = 1) -> Self { send("INVITE", cseq: cseq, branch: "\(cseq)") }
 
     /// The handle of the newest request.
     var handle: UInt64 {
@@ -76,17 +76,32 @@ struct LegScene: ~Copyable {
         return 0
     }
 
-    mutating func heard(leg: Int, _ status: Int, isFromPhone: Bool = true) {
+    @discardableResult func heard(leg: Int, _ status: Int, isFromPhone: Bool = true) -> Self {
         take(legs.progressed(handle, leg: leg, status: status, isFromPhone: isFromPhone, now: now))
     }
 
-    mutating func wait(_ milliseconds: Int64) {
+    @discardableResult func wait(_ milliseconds: Int64) -> Self {
         let end = now + milliseconds
         while let next = legs.nextDeadline(), next <= end {
             now = max(now, next)
             take(legs.tick(now: now))
         }
         now = end
+        return self
+    }
+
+    /// The phone that was asked for a sign of life.
+    @discardableResult func probed(leg: Int, _ status: Int) -> Self {
+        take(legs.probed(handle, leg: leg, status: status, now: now))
+    }
+
+    @discardableResult func registered(_ name: String, aor: String = "100") -> Self {
+        take(legs.registered(Self.contact(name), aor: aor, domain: "", now: now))
+    }
+
+    /// How the host says that its request has ended.
+    @discardableResult func ended(how: Int, _ status: Int) -> Self {
+        take(legs.ended(handle, how: how, status: status, reason: "", now: now))
     }
 
     // MARK: The engine
@@ -105,8 +120,8 @@ struct LegScene: ~Copyable {
     }
 
     /// The engine answers the newest question: per contact the leg, 0 to hold.
-    mutating func answer(legs numbers: [UInt16] = [], hold: Int64 = 40_000, watched: Bool = true) {
-        guard let question = asked.last(where: { $0.kind == .wake }) else { return }
+    @discardableResult func answer(legs numbers: [UInt16] = [], hold: Int64 = 40_000, watched: Bool = true) -> Self {
+        guard let question = asked.last(where: { $0.kind == .wake }) else { return self }
         var answer = WakeAnswer(contacts: numbers.count)
         (answer.bindings, answer.isWatched, answer.hold, answer.limit, answer.ticket) = (
             1, watched, hold, 40_000, [1, 2, 3]
@@ -116,18 +131,20 @@ struct LegScene: ~Copyable {
         var writer = MessageWriter()
         writer.begin(.reply, id: question.id)
         answer.encode(into: &writer)
-        hear(writer.bytes)
+        return hear(writer.bytes)
     }
 
-    mutating func fail() {
-        guard let question = asked.last else { return }
+    @discardableResult func fail() -> Self {
+        guard let question = asked.last else { return self }
         var writer = MessageWriter()
         writer.begin(.failure, id: question.id)
         writer.put(.message, "the store is away")
-        hear(writer.bytes)
+        return hear(writer.bytes)
     }
 
-    mutating func verb(_ kind: LegVerb.Kind, leg: Int = 0, contact: String = "", replaces: Int = 0, status: Int = 0) {
+    @discardableResult func verb(
+        _ kind: LegVerb.Kind, leg: Int = 0, contact: String = "", replaces: Int = 0, status: Int = 0
+    ) -> Self {
         var writer = MessageWriter()
         writer.begin(.verbs, id: 0)
         writer.put(.verb, kind.rawValue)
@@ -136,16 +153,91 @@ struct LegScene: ~Copyable {
         if replaces > 0 { writer.put(.replaces, replaces) }
         if status > 0 { writer.put(.status, status) }
         if !contact.isEmpty { writer.put(.contactKey, contact) }
-        hear(writer.bytes)
+        return hear(writer.bytes)
     }
 
-    private mutating func hear(_ bytes: [UInt8]) {
-        guard let message = MessageReader(bytes) else { return }
+    private func hear(_ bytes: [UInt8]) -> Self {
+        guard let message = MessageReader(bytes) else { return self }
         var out: [LegAction] = []
         _ = legs.receive(message, now: now, &out)
-        take(out)
+        return take(out)
     }
 
-    mutating func loseEngine() { take(legs.engineLeft(now: now)) }
-    mutating func newEngine() { take(legs.engineCame(host: 8, now: now)) }
+    @discardableResult func loseEngine() -> Self { take(legs.engineLeft(now: now)) }
+    @discardableResult func newEngine() -> Self { take(legs.engineCame(host: 8, now: now)) }
+
+    // MARK: What came of it
+
+    /// How the last answers to the host begin, without their version.
+    @discardableResult func answered(_ lines: String..., at line: SourceLocation = #_sourceLocation) -> Self {
+        let last = answers.suffix(lines.count)
+        #expect(
+            last.count == lines.count && zip(last, lines).allSatisfy { $0.hasPrefix("SIP/2.0 \($1)") }, "\(last)",
+            sourceLocation: line)
+        return self
+    }
+
+    /// How many answers there were so far, or as many of one status.
+    @discardableResult func answered(
+        times: Int, _ status: String = "", at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        #expect(answers.filter { $0.hasPrefix("SIP/2.0 \(status)") }.count == times, "\(answers)", sourceLocation: line)
+        return self
+    }
+
+    /// What the last answer contains.
+    @discardableResult func says(_ text: String, at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(texts.last?.contains(text) == true, "\(texts.last ?? "")", sourceLocation: line)
+        return self
+    }
+
+    /// What the engine was asked and told so far.
+    @discardableResult func asks(_ kinds: [EngineProtocol.Kind], at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(self.kinds == kinds, sourceLocation: line)
+        return self
+    }
+
+    @discardableResult func asksLast(_ kind: EngineProtocol.Kind, at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(kinds.last == kind, sourceLocation: line)
+        return self
+    }
+
+    /// A field of what the engine was asked, by its place.
+    @discardableResult func asks(
+        _ place: Int, _ field: EngineProtocol.Tag, _ text: String, at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        #expect(EngineClient.text(field, in: asked[place]) == text, sourceLocation: line)
+        return self
+    }
+
+    @discardableResult func asks(
+        _ place: Int, _ field: EngineProtocol.Tag, _ number: Int64, at line: SourceLocation = #_sourceLocation
+    ) -> Self {
+        #expect(EngineClient.number(field, in: asked[place]) == number, sourceLocation: line)
+        return self
+    }
+
+    /// Leg, status, and whether its phone said so, of all reports.
+    @discardableResult func reported(_ all: [[Int64]], at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(reports == all, sourceLocation: line)
+        return self
+    }
+
+    @discardableResult func reportedLast(_ report: [Int64], at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(reports.last == report, sourceLocation: line)
+        return self
+    }
+
+    @discardableResult func ordered(
+        at line: SourceLocation = #_sourceLocation, _ order: (UInt64) -> LegAction
+    ) -> Self {
+        #expect(orders.last == order(handle), sourceLocation: line)
+        return self
+    }
+
+    /// How many requests wait.
+    @discardableResult func holds(_ count: Int, at line: SourceLocation = #_sourceLocation) -> Self {
+        #expect(legs.count == count, sourceLocation: line)
+        return self
+    }
 }
