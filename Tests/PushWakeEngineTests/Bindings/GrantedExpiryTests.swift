@@ -91,6 +91,6 @@ import Testing
         let reply = try Self.register(bench, granted)
         let caps = EngineClient.text(.featureCaps, in: reply)
         #expect(["apns", "fcm"].filter { caps.contains("+sip.pns=\"\($0)\"") } == promised)
-        #expect(EngineClient.number(.bindings, in: reply) == 2)
+        #expect(reply[.bindings] == 2)
     }
 }

@@ -20,17 +20,13 @@ import Testing
         contact: String, sends555: Int, minExpires: Int, code: Int, headers: String
     ) throws {
         let bench = try CoreBench()
-        let reply = try bench.ask(.registerCheck) { writer in
-            writer.put(.sends555, sends555)
-            writer.put(.minExpires, minExpires)
-            writer.put(.aor, "bob")
-            writer.put(.callID, "a@b")
-            writer.put(.headerName, "Contact")
-            writer.put(.headerValue, contact)
-            writer.put(.headerName, "Expires")
-            writer.put(.headerValue, "60")
-        }
-        #expect(reply.kind == .reply && EngineClient.number(.status, in: reply) == Int64(code))
+        let reply = try bench.ask(
+            .registerCheck,
+            [
+                .sends555: sends555, .minExpires: minExpires, .aor: "bob", .callID: "a@b", .headerName: "Contact",
+                .headerValue: contact, .headerName: "Expires", .headerValue: "60",
+            ])
+        #expect(reply.kind == .reply && reply[.status] == Int64(code))
         #expect(EngineClient.text(.headerLines, in: reply) == headers)
         #expect(EngineClient.text(.reason, in: reply).isEmpty == (code == 0))
         #expect(bench.currentTokens().isEmpty)

@@ -90,10 +90,10 @@ import Testing
         let bench = try CoreBench()
         try bench.register("<sip:bob@10.0.0.1:5060\(Self.push)new>", cseq: 5)
         let reply = try bench.register("<sip:bob@10.0.0.1:5060\(Self.push)old>", cseq: 4)
-        #expect(EngineClient.number(.bindings, in: reply) == 0)
+        #expect(reply[.bindings] == 0)
         #expect(EngineClient.text(.featureCaps, in: reply).isEmpty)
         #expect(EngineClient.text(.problem, in: reply).contains("CSeq"))
-        #expect(RegisterOutcome(rawValue: Int(EngineClient.number(.outcome, in: reply))) == .ignored)
+        #expect(RegisterOutcome(rawValue: Int(reply[.outcome])) == .ignored)
         #expect(bench.currentTokens() == ["new"])
     }
 }

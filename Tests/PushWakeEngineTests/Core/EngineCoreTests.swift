@@ -9,122 +9,13 @@ import Testing
 @testable import PushWakeClient
 @testable import PushWakeEngine
 
-extension RequestRunner {
-    /// Wakes with a store that answers at once.
-    func wake(_ message: WakeMessage) throws -> WakeAnswer {
-        var answer: Result<WakeAnswer, StoreError>?
-        wake(message) { answer = $0 }
-        return try #require(answer).get()
-    }
-}
-
-/// A core with a store in memory and keys that do not exist: everything but the providers.
-final class CoreBench {
-    let core: EngineCore
-    let store = MemoryStore()
-    let loop: Loop
-    private let written = Lines()
-
-    /// What was logged as an error.
-    var lines: [String] { written.all }
-
-    private final class Lines {
-        var all: [String] = []
-    }
-
-    init(
-        _ values: [String: String] = [:], shared: (any SharedStore)? = nil, mostRequests: Int = 100_000
-    ) throws {
-        var settings = Settings()
-        let keys = [
-            "apns_key": "/nonexistent/AuthKey_ABC123DEFG.p8", "apns_team_id": "DEF123GHIJ",
-            "fcm_key": "/nonexistent/key.json",
-        ]
-        for (name, value) in keys.merging(values, uniquingKeysWith: { $1 }) { try settings.set(name, to: value) }
-        loop = try Loop()
-        let log = EngineLog(threshold: .error) { [written] in written.all.append($1) }
-        let delivery = Delivery(settings: settings, loop: loop, log: log)
-        _ = delivery.open()
-        core = EngineCore(
-            settings: settings, store: store, shared: shared, delivery: delivery, log: log, mostRequests: mostRequests)
-    }
-
-    /// All pages of an answer, and how many there were.
-    func rows(
-        _ query: EngineQuery, _ argument: String
-    ) throws -> (rows: [[EngineField]], pages: Int) {
-        var rows: [[EngineField]] = []
-        var cursor = ""
-        for page in 1... {
-            let reply = try ask(.query) { writer in
-                writer.put(.query, query.rawValue)
-                writer.put(.argument, argument)
-                writer.put(.cursor, cursor)
-            }
-            try #require(reply.kind == .reply, "\(EngineClient.text(.message, in: reply))")
-            rows += EngineClient.rows(of: reply)
-            let next = EngineClient.text(.cursor, in: reply)
-            if next.isEmpty || next == cursor { return (rows, page) }
-            cursor = next
-        }
-        return (rows, 0)
-    }
-
-    /// Sends one message over a real socket and gives the reply.
-    func ask(_ kind: EngineProtocol.Kind, _ fill: (inout MessageWriter) -> Void) throws -> MessageReader {
-        let path = "/tmp/pushwake-core-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"
-        let listener = try LocalSocket.listen(path: path)
-        let client = try LocalSocket.connect(path: path)
-        let peer = SocketPeer(socket: try #require(listener.accept()))
-        var writer = MessageWriter()
-        writer.begin(kind, id: 9)
-        fill(&writer)
-        core.handle(try #require(MessageReader(writer.bytes)), from: peer)
-        var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
-        var arrival = client.receive(into: &buffer)
-        if arrival == .wouldBlock {
-            // A page of a listing is made at the end of a turn.
-            loop.turn(waitingUpTo: 0)
-            arrival = client.receive(into: &buffer)
-        }
-        guard case .message(let count) = arrival else {
-            Issue.record("there was no reply")
-            throw ClientError.timeout
-        }
-        let reply = try #require(MessageReader(Array(buffer[..<count])))
-        #expect(reply.id == 9)
-        return reply
-    }
-
-    @discardableResult
-    func register(
-        _ contact: String, headers: [(String, String)] = [], callID: String = "a@b", cseq: Int64 = 1,
-        expires: String = "3600", kind: EngineProtocol.Kind = .register, aor: String = "bob"
-    ) throws -> MessageReader {
-        try ask(kind) { writer in
-            writer.put(.aor, aor)
-            writer.put(.callID, callID)
-            writer.put(.cseq, cseq)
-            writer.put(.granted, Int64(expires) ?? -1)
-            for (name, value) in [("Contact", contact), ("Expires", expires)] + headers {
-                writer.put(.headerName, name)
-                writer.put(.headerValue, value)
-            }
-        }
-    }
-
-    func currentTokens() -> [String] {
-        store.bindings(of: "bob", now: SystemClock.wallSeconds()).map(\.token)
-    }
-}
-
 private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=abc:def>"
 
 @Suite struct `Engine core` {
     @Test func `stores a binding before the reply promises pushes`() throws {
         let bench = try CoreBench()
         let reply = try bench.register(fcm)
-        #expect(EngineClient.number(.outcome, in: reply) == 1)
+        #expect(reply[.outcome] == 1)
         #expect(EngineClient.text(.featureCaps, in: reply) == "Feature-Caps: *;+sip.pns=\"fcm\"\r\n")
         let tokens = bench.currentTokens()
         #expect(tokens == ["abc:def"])
@@ -133,13 +24,9 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     @Test(arguments: [Int64.max, Int64.min, -1])
     func `survives any grant that a client claims`(granted: Int64) throws {
         let bench = try CoreBench()
-        _ = try bench.ask(.register) { writer in
-            writer.put(.aor, "bob")
-            writer.put(.callID, "a@b")
-            writer.put(.granted, granted)
-            writer.put(.headerName, "Contact")
-            writer.put(.headerValue, fcm)
-        }
+        _ = try bench.ask(
+            .register,
+            [.aor: "bob", .callID: "a@b", .granted: granted, .headerName: "Contact", .headerValue: fcm])
         let bindings = bench.store.bindings(of: "bob", now: SystemClock.wallSeconds())
         #expect(bindings.map(\.token) == ["abc:def"])
         #expect(bindings.allSatisfy { $0.expiresAt > $0.registeredAt && $0.forgetAt >= $0.expiresAt })
@@ -148,7 +35,7 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     @Test func `promises nothing for what cannot be used, and names the parameter`() throws {
         let bench = try CoreBench()
         let reply = try bench.register("<sip:bob@10.0.0.1;pn-provider=fcm;pn-param=project;pn-prid=a%00b>")
-        #expect(EngineClient.number(.outcome, in: reply) == 4)
+        #expect(reply[.outcome] == 4)
         #expect(EngineClient.text(.featureCaps, in: reply).isEmpty)
         #expect(EngineClient.text(.problem, in: reply).hasPrefix("pn-prid: "))
         #expect(bench.currentTokens().isEmpty)
@@ -226,7 +113,7 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         let removing = try CoreBench(["unregister_policy": "remove"])
         try removing.register(fcm)
         let reply = try removing.register("<sip:bob@10.0.0.1:5060>", cseq: 2, expires: "0")
-        #expect(EngineClient.number(.outcome, in: reply) == 2)
+        #expect(reply[.outcome] == 2)
         #expect(removing.currentTokens().isEmpty)
     }
 
@@ -272,21 +159,19 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     @Test func `says nothing about a user without bindings and pushes once for copies of a request`() throws {
         let bench = try CoreBench()
         func wake() throws -> MessageReader {
-            try bench.ask(.wake) { writer in
-                writer.put(.event, Int64(0))
-                writer.put(.aor, "bob")
-                writer.put(.callID, "call@1")
-                writer.put(.contactURI, "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=abc:def")
-                writer.put(.contactInstance, "")
-                writer.put(.contactAge, Int64(100))
-                writer.put(.contactReachable, Int64(0))
-            }
+            try bench.ask(
+                .wake,
+                [
+                    .event: Int64(0), .aor: "bob", .callID: "call@1",
+                    .contactURI: "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=abc:def",
+                    .contactInstance: "", .contactAge: Int64(100), .contactReachable: Int64(0),
+                ])
         }
         #expect(EngineClient.number(.bindings, in: try wake()) == 0)
         try bench.register(fcm)
         let first = try wake()
-        #expect(EngineClient.number(.bindings, in: first) == 1)
-        #expect(EngineClient.number(.pushed, in: first) == 1)
+        #expect(first[.bindings] == 1)
+        #expect(first[.pushed] == 1)
         // There is no key, so nobody may rely on the push: the contact is rung.
         #expect(first.verdicts == [0])
         #expect(EngineClient.number(.pushed, in: try wake()) == 1)
@@ -298,12 +183,8 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         let bench = try CoreBench(["ignore_same": "200"])
         try bench.register(fcm)
         for call in ["call@1", "call@2"] {
-            let reply = try bench.ask(.wake) { writer in
-                writer.put(.event, Int64(event.rawValue))
-                writer.put(.aor, "bob")
-                writer.put(.callID, call)
-            }
-            #expect(EngineClient.number(.pushed, in: reply) == 1)
+            let reply = try bench.ask(.wake, [.event: Int64(event.rawValue), .aor: "bob", .callID: call])
+            #expect(reply[.pushed] == 1)
         }
         #expect(bench.core.context.statistics.pushed == 1)
         #expect(bench.core.context.statistics.suppressed == 1)
@@ -351,17 +232,15 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     @Test func `counts a phone with an open connection as awake`() throws {
         let bench = try CoreBench()
         try bench.register(fcm)
-        let reply = try bench.ask(.wake) { writer in
-            writer.put(.event, Int64(0))
-            writer.put(.aor, "bob")
-            writer.put(.callID, "call@2")
-            writer.put(.contactURI, "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=abc:def")
-            writer.put(.contactInstance, "")
-            writer.put(.contactAge, Int64(100))
-            writer.put(.contactReachable, Int64(1))
-        }
-        #expect(EngineClient.number(.awake, in: reply) == 1)
-        #expect(EngineClient.number(.pushed, in: reply) == 0)
+        let reply = try bench.ask(
+            .wake,
+            [
+                .event: Int64(0), .aor: "bob", .callID: "call@2",
+                .contactURI: "sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-prid=abc:def",
+                .contactInstance: "", .contactAge: Int64(100), .contactReachable: Int64(1),
+            ])
+        #expect(reply[.awake] == 1)
+        #expect(reply[.pushed] == 0)
     }
 
     /// Its phone has this contact, or none.
@@ -374,15 +253,14 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     ) throws {
         let bench = try CoreBench()
         try bench.register(fcm)
-        let reply = try bench.ask(.wake) { writer in
-            writer.put(.event, Int64(0))
-            writer.put(.aor, "bob")
-            writer.put(.callID, "call@3")
-            writer.put(.scope, Int64(scope.rawValue))
-            writer.put(.contactURI, hasContact ? "sip:bob@10.0.0.1:5060" : "sip:bob@10.0.0.9:5060")
-            writer.put(.contactReachable, Int64(0))
-        }
-        #expect(EngineClient.number(.pushed, in: reply) == pushes)
+        let reply = try bench.ask(
+            .wake,
+            [
+                .event: Int64(0), .aor: "bob", .callID: "call@3", .scope: Int64(scope.rawValue),
+                .contactURI: hasContact ? "sip:bob@10.0.0.1:5060" : "sip:bob@10.0.0.9:5060",
+                .contactReachable: Int64(0),
+            ])
+        #expect(reply[.pushed] == pushes)
     }
 
     @Test(arguments: [
@@ -392,15 +270,11 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
     func `wakes nobody to say that somebody is typing`(type: String, pushes: Int64) throws {
         let bench = try CoreBench()
         try bench.register(fcm)
-        let reply = try bench.ask(.wake) { writer in
-            writer.put(.event, Int64(1))
-            writer.put(.aor, "bob")
-            writer.put(.callID, "message@1")
-            writer.put(.contentType, type)
-            writer.put(.text, "<isComposing/>")
-        }
-        #expect(EngineClient.number(.bindings, in: reply) == 1)
-        #expect(EngineClient.number(.pushed, in: reply) == pushes)
+        let reply = try bench.ask(
+            .wake,
+            [.event: Int64(1), .aor: "bob", .callID: "message@1", .contentType: type, .text: "<isComposing/>"])
+        #expect(reply[.bindings] == 1)
+        #expect(reply[.pushed] == pushes)
         #expect(bench.core.context.statistics.pushed == Int(pushes))
     }
 
@@ -418,18 +292,15 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
                 writer.put(.contactReachable, isReachable)
             }
         }
-        #expect(EngineClient.number(.awake, in: reply) == 1)
-        #expect(EngineClient.number(.pushed, in: reply) == 0)
+        #expect(reply[.awake] == 1)
+        #expect(reply[.pushed] == 0)
     }
 
     @Test func `tells a user without bindings from a request that cannot be meant`() throws {
         let bench = try CoreBench()
-        let missing = try bench.ask(.send) { $0.put(.aor, "bob") }
+        let missing = try bench.ask(.send, [.aor: "bob"])
         #expect(ClientError(missing) == .notFound("bob has no push binding"))
-        let both = try bench.ask(.send) { writer in
-            writer.put(.aor, "bob")
-            writer.put(.token, "00fc")
-        }
+        let both = try bench.ask(.send, [.aor: "bob", .token: "00fc"])
         #expect(ClientError(both) == .refused("a user and a token are both given; give one of them"))
     }
 
@@ -437,21 +308,13 @@ private let fcm = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-pr
         let bench = try CoreBench()
         try bench.register("<sip:bob@192.0.2.1;pn-provider=fcm;pn-prid=abc;pn-param=my-project>")
         let request = ExplainFixture.request("INVITE")
-        let reply = try bench.ask(.query) { writer in
-            writer.put(.query, EngineQuery.explain.rawValue)
-            writer.put(.argument, "bob")
-            writer.put(.text, request)
-        }
+        let reply = try bench.ask(.query, [.query: EngineQuery.explain.rawValue, .argument: "bob", .text: request])
         #expect(reply.kind == .reply)
         let document = try JSONParser.parse(Array(EngineClient.text(.text, in: reply).utf8))
         let url = document["requests"]?.array?.first?["url"]?.string
         #expect(url == "https://fcm.googleapis.com/v1/projects/my-project/messages:send")
         #expect(EngineClient.text(.problem, in: reply).hasPrefix("fcm_key: cannot read"))
-        let refused = try bench.ask(.query) { writer in
-            writer.put(.query, EngineQuery.explain.rawValue)
-            writer.put(.argument, "bob")
-            writer.put(.text, "no SIP")
-        }
+        let refused = try bench.ask(.query, [.query: EngineQuery.explain.rawValue, .argument: "bob", .text: "no SIP"])
         #expect(refused.kind == .failure)
     }
 

@@ -7,12 +7,6 @@ import Testing
 @testable import PushWakeEngine
 
 @Suite struct `News for a host` {
-    private static func message(_ kind: EngineProtocol.Kind, id: UInt32 = 0) -> [UInt8] {
-        var writer = MessageWriter()
-        writer.begin(kind, id: id)
-        return writer.bytes
-    }
-
     /// What a peer hears, in order.
     private final class Listener {
         private(set) var kinds: [EngineProtocol.Kind] = []
@@ -21,11 +15,11 @@ import Testing
 
     @Test func `waits for others of its kind, and goes with what is urgent`() {
         let listener = Listener()
-        listener.peer.begin(draft: Self.message(.result))
+        listener.peer.begin(draft: MessageWriter.bytes(.result))
         #expect(listener.peer.needsSending(isUrgent: false))
-        listener.peer.begin(draft: Self.message(.result))
+        listener.peer.begin(draft: MessageWriter.bytes(.result))
         #expect(!listener.peer.needsSending(isUrgent: false))
-        listener.peer.begin(draft: Self.message(.verbs))
+        listener.peer.begin(draft: MessageWriter.bytes(.verbs))
         #expect(listener.peer.needsSending(isUrgent: true))
         #expect(!listener.peer.needsSending(isUrgent: true) && !listener.peer.needsSending(isUrgent: false))
         #expect(listener.kinds.isEmpty)
@@ -38,8 +32,8 @@ import Testing
 
     @Test func `is passed by no reply`() {
         let listener = Listener()
-        listener.peer.begin(draft: Self.message(.result))
-        listener.peer.send(Self.message(.reply))
+        listener.peer.begin(draft: MessageWriter.bytes(.result))
+        listener.peer.send(MessageWriter.bytes(.reply))
         #expect(listener.kinds == [.result, .reply])
     }
 
@@ -51,13 +45,10 @@ import Testing
             while reader.next() != nil { count += 1 }
             fields.append(count)
         }
-        var writer = MessageWriter()
-        writer.begin(.verbs, id: 0)
-        writer.put(.verb, 6)
-        let verb = writer.bytes
+        let verb = MessageWriter.bytes(.verbs, id: 0, [.verb: 6])
         #expect(!peer.join(verb[EngineProtocol.headerLength...]))
-        peer.begin(draft: Self.message(.result))
-        peer.begin(draft: Self.message(.result))
+        peer.begin(draft: MessageWriter.bytes(.result))
+        peer.begin(draft: MessageWriter.bytes(.result))
         #expect(peer.join(verb[EngineProtocol.headerLength...]))
         peer.sendDrafts()
         #expect(fields == [0, 1])

@@ -11,16 +11,13 @@ import Testing
 @Suite struct `A peer that does not read` {
     /// Messages that arrive when it reads at last.
     private func arriving(of count: Int, bytes: Int, lost: (() -> Void)? = nil) throws -> Int {
-        let path = "/tmp/pushwake-unread-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"
-        let listener = try LocalSocket.listen(path: path)
-        let client = try LocalSocket.connect(path: path)
-        let peer = SocketPeer(socket: try #require(listener.accept()))
+        let connection = try ConnectedPeer()
+        let peer = connection.peer
         peer.onLoss = lost
         for _ in 0..<count { peer.send([UInt8](repeating: 1, count: bytes)) }
-        var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
         var arrived = 0
         while true {
-            while case .message = client.receive(into: &buffer) { arrived += 1 }
+            while connection.hear() != nil { arrived += 1 }
             guard peer.hasBacklog else { return arrived }
             _ = peer.flush()
         }

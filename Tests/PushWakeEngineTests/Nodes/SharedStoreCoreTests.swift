@@ -40,12 +40,7 @@ import Testing
     @Test func `hears of other nodes for as long as each request may be held`() throws {
         let host = try SharedStoreHost(["wake_timeout": "40"])
         try host.call()
-        try host.say(.wait) { writer in
-            writer.put(.aor, "bob")
-            writer.put(.callID, "long")
-            writer.put(.seconds, 7200)
-            writer.put(.withoutContacts, 1)
-        }
+        try host.say(.wait, [.aor: "bob", .callID: "long", .seconds: 7200, .withoutContacts: 1])
         // A setting that is read again counts at once.
         var longer = host.bench.core.context.settings
         try longer.set("wake_timeout", to: "90")
@@ -62,7 +57,7 @@ import Testing
         #expect(host.hear() == nil)
         host.store.answer()
         #expect(host.hear()?.kind == .failure)
-        #expect(host.bench.core.requests.calls.live == 0 && host.bench.core.requests.awaitingBindings.isEmpty)
+        #expect(host.isAtRest)
     }
 
     @Test func `forgets a call whose caller hangs up before its bindings come`() throws {
@@ -71,7 +66,7 @@ import Testing
         try host.call()
         try host.report(.requestEnded, .how, 0)
         host.store.answer()
-        #expect(host.bench.core.requests.calls.live == 0 && host.bench.core.requests.awaitingBindings.isEmpty)
+        #expect(host.isAtRest)
     }
 
     @Test func `forgets a call whose channel hangs up before its bindings come`() throws {
@@ -95,14 +90,10 @@ import Testing
     @Test func `forgets a call whose process ends before its bindings come`() throws {
         let host = try SharedStoreHost()
         host.putBinding(age: 600)
-        try host.say(.wait) { writer in
-            writer.put(.aor, "bob")
-            writer.put(.callID, "call")
-            writer.put(.withoutContacts, 1)
-        }
+        try host.wait()
         host.hangUp()
         host.store.answer()
-        #expect(host.bench.core.requests.calls.live == 0 && host.bench.core.requests.awaitingBindings.isEmpty)
+        #expect(host.isAtRest)
     }
 
     @Test func `lets a process wait whose bindings come late, and ends no other's wait when they do not`() throws {
@@ -110,13 +101,9 @@ import Testing
         host.putBinding(age: 600)
         for isAway in [false, true] {
             host.store.isAway = isAway
-            try host.say(.wait) { writer in
-                writer.put(.aor, "bob")
-                writer.put(.callID, "call \(isAway)")
-                writer.put(.withoutContacts, 1)
-            }
+            try host.wait("call \(isAway)")
             host.store.answer()
-            #expect(host.bench.core.requests.calls.live == 1)
+            #expect(host.live == 1)
             #expect(host.isWaiting != isAway)
         }
     }
@@ -125,9 +112,7 @@ import Testing
         let host = try SharedStoreHost()
         // No push of this node fails.
         host.store.isClaimed = true
-        host.putBinding(age: 600)
-        try host.call()
-        host.store.answer()
+        try host.hold(age: 600)
         #expect(host.hear()?.kind == .reply)
         let contact = RegistrationNotice.Contact(
             uri: "sip:bob@10.0.0.7:5060;transport=tcp;pn-prid=abc:def", instance: "<1>", tokens: ["abc:def"],
@@ -143,9 +128,7 @@ import Testing
     @Test(arguments: [(0, true), (30, false)])
     func `rings a phone at once that has registered elsewhere a moment ago`(age: Int64, rings: Bool) throws {
         let host = try SharedStoreHost()
-        host.putBinding(age: age)
-        try host.call()
-        host.store.answer()
+        try host.hold(age: age)
         #expect(host.hear()?.kind == .reply)
         let ring = host.verb(1)
         #expect((ring != nil) == rings)
@@ -156,19 +139,11 @@ import Testing
         let host = try SharedStoreHost()
         // No push of this node fails.
         host.store.isClaimed = true
-        host.putBinding(age: 0)
-        try host.call()
-        host.store.answer()
+        try host.hold(age: 0)
         _ = host.hear()
         let ring = try #require(host.verb(1))
-        let leg = EngineClient.number(.leg, in: ring)
-        try host.say(.progressed) { writer in
-            writer.put(.host, 7)
-            writer.put(.handle, 1)
-            writer.put(.leg, leg)
-            writer.put(.status, 477)
-            writer.put(.fromPhone, 1)
-        }
+        let leg = ring[.leg]
+        try host.say(.progressed, [.host: 7, .handle: 1, .leg: leg, .status: 477, .fromPhone: 1])
         try host.register()
         host.store.answer()
         #expect(host.verb(1) != nil)
@@ -178,9 +153,7 @@ import Testing
         let host = try SharedStoreHost()
         // No push of this node fails.
         host.store.isClaimed = true
-        host.putBinding(age: 600)
-        try host.call()
-        host.store.answer()
+        try host.hold(age: 600)
         _ = host.hear()
         host.putBinding(age: 0)
         host.store.onGap()
@@ -191,14 +164,12 @@ import Testing
     @Test func `does not push what another node pushes`() throws {
         let host = try SharedStoreHost()
         host.store.isClaimed = true
-        host.putBinding(age: 600)
-        try host.call()
-        host.store.answer()
+        try host.hold(age: 600)
         host.bench.loop.turn(waitingUpTo: 0)
         host.store.answer()
-        #expect(host.bench.core.context.statistics.pushed == 0)
+        #expect(host.pushed == 0)
         #expect(host.bench.core.context.statistics.leftToOtherNodes == 1)
-        #expect(host.bench.core.requests.calls.live == 1)
+        #expect(host.live == 1)
         #expect(host.store.confirmed.isEmpty)
     }
 
@@ -206,21 +177,17 @@ import Testing
         let host = try SharedStoreHost()
         host.store.isClaimed = true
         host.store.isClaimedStill = false
-        host.putBinding(age: 600)
-        try host.call()
-        host.store.answer()
-        #expect(host.bench.core.context.statistics.pushed == 0)
+        try host.hold(age: 600)
+        #expect(host.pushed == 0)
         host.bench.loop.turn(waitingUpTo: 0)
         host.store.answer()
-        #expect(host.bench.core.context.statistics.pushed == 1)
+        #expect(host.pushed == 1)
         #expect(host.bench.core.context.statistics.leftToOtherNodes == 0)
     }
 
     @Test func `says that it pushes`() throws {
         let host = try SharedStoreHost()
-        host.putBinding(age: 600)
-        try host.call()
-        host.store.answer()
+        try host.hold(age: 600)
         #expect(host.store.confirmed == ["bob"])
     }
 

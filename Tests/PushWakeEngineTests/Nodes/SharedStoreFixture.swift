@@ -116,16 +116,13 @@ final class LateStore: SharedStore {
 final class SharedStoreHost {
     let bench: CoreBench
     let store = LateStore()
-    private let client: LocalSocket
-    private let peer: EnginePeer
+    private let connection: ConnectedPeer
+    private var peer: SocketPeer { connection.peer }
 
     init(_ settings: [String: String] = [:]) throws {
         bench = try CoreBench(settings, shared: store)
-        let path = "/tmp/pushwake-host-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"
-        let listener = try LocalSocket.listen(path: path)
-        client = try LocalSocket.connect(path: path)
-        peer = SocketPeer(socket: try #require(listener.accept()))
-        try say(.subscribe) { $0.put(.host, 7) }
+        connection = try ConnectedPeer()
+        try say(.subscribe, [.host: 7])
         _ = hear()
     }
 
@@ -136,62 +133,62 @@ final class SharedStoreHost {
     }
 
     var isWaiting: Bool { peer.wait != nil }
+    /// How many requests it holds.
+    var live: Int { bench.core.requests.calls.live }
+    var pushed: Int { bench.core.context.statistics.pushed }
+    /// No request waits for its bindings.
+    var isAtRest: Bool { live == 0 && bench.core.requests.awaitingBindings.isEmpty }
 
-    func say(_ kind: EngineProtocol.Kind, _ fill: (inout MessageWriter) -> Void) throws {
-        var writer = MessageWriter()
-        writer.begin(kind, id: 9)
-        fill(&writer)
-        bench.core.handle(try #require(MessageReader(writer.bytes)), from: peer)
+    /// A call to bob, whose phone registered so many seconds ago elsewhere, as the store has said.
+    func hold(age: Int64) throws {
+        putBinding(age: age)
+        try call()
+        store.answer()
+    }
+
+    /// A process waits for bob.
+    func wait(_ callID: String = "call") throws {
+        try say(.wait, [.aor: "bob", .callID: callID, .withoutContacts: 1])
+    }
+
+    func say(_ kind: EngineProtocol.Kind, _ fields: MessageFields) throws {
+        bench.core.handle(try .of(kind, fields), from: peer)
     }
 
     /// The next message; nil when there is none.
     func hear() -> MessageReader? {
         bench.loop.turn(waitingUpTo: 0)
-        var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
-        guard case .message(let count) = client.receive(into: &buffer) else { return nil }
-        return MessageReader(Array(buffer[..<count]))
+        return connection.hear()
     }
 
     /// A call to bob; `contact`: the registrar has this one, which can be reached so.
     func call(handle: UInt64 = 1, contact: String? = nil, reach: CallContact.Reach = .datagram) throws {
-        try say(.wake) { writer in
-            writer.put(.aor, "bob")
-            writer.put(.callID, "call")
-            writer.put(.method, "INVITE")
-            writer.put(.host, 7)
-            writer.put(.handle, Int64(handle))
-            guard let contact else { return }
-            writer.put(.contactURI, contact)
-            writer.put(.contactKey, "uloc-0")
-            writer.put(.contactReachable, Int64(reach.rawValue))
+        guard let contact else {
+            return try say(.wake, [.aor: "bob", .callID: "call", .method: "INVITE", .host: 7, .handle: Int64(handle)])
         }
+        try say(
+            .wake,
+            [
+                .aor: "bob", .callID: "call", .method: "INVITE", .host: 7, .handle: Int64(handle),
+                .contactURI: contact, .contactKey: "uloc-0", .contactReachable: Int64(reach.rawValue),
+            ])
     }
 
     /// Says something of its call.
     func report(_ kind: EngineProtocol.Kind, _ tag: EngineProtocol.Tag, _ number: Int64) throws {
-        try say(kind) { writer in
-            writer.put(.host, 7)
-            writer.put(.handle, 1)
-            writer.put(tag, number)
-        }
+        try say(kind, [.host: 7, .handle: 1, tag: number])
     }
 
     func register() throws {
-        try say(.register) { writer in
-            writer.put(.aor, "bob")
-            writer.put(.callID, "a@b")
-            writer.put(.cseq, 1)
-            writer.put(.granted, 3600)
-            writer.put(.headerName, "Contact")
-            writer.put(
-                .headerValue,
-                "<sip:bob@10.0.0.1:5060;transport=tcp;pn-provider=fcm;pn-param=project;pn-prid=abc:def>;+sip.instance=\"<1>\";reg-id=2"
-            )
-            writer.put(.contactURI, "sip:bob@10.0.0.1:5060;transport=tcp")
-            writer.put(.contactKey, "uloc-1")
-            writer.put(.contactFlow, "sip:10.0.0.1:4711;transport=tcp")
-            writer.put(.contactReachable, 1)
-        }
+        try say(
+            .register,
+            [
+                .aor: "bob", .callID: "a@b", .cseq: 1, .granted: 3600, .headerName: "Contact",
+                .headerValue:
+                    "<sip:bob@10.0.0.1:5060;transport=tcp;pn-provider=fcm;pn-param=project;pn-prid=abc:def>;+sip.instance=\"<1>\";reg-id=2",
+                .contactURI: "sip:bob@10.0.0.1:5060;transport=tcp", .contactKey: "uloc-1",
+                .contactFlow: "sip:10.0.0.1:4711;transport=tcp", .contactReachable: 1,
+            ])
     }
 
     func putBinding(age: Int64) {

@@ -30,11 +30,11 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
     @Test func `is held, and pushed when the store answers`() throws {
         let (host, answer) = try heldHost()
         #expect(answer.kind == .reply && number(.watched, in: answer) == 1 && number(.hold, in: answer) > 0)
-        #expect(host.bench.core.requests.calls.live == 0)
+        #expect(host.live == 0)
         host.store.isAway = false
         #expect(host.verbSoon(ring) == nil)
-        #expect(host.bench.core.context.statistics.pushed == 1 && host.store.confirmed == ["bob"])
-        #expect(host.bench.core.requests.calls.live == 1)
+        #expect(host.pushed == 1 && host.store.confirmed == ["bob"])
+        #expect(host.live == 1)
     }
 
     @Test func `rings who can be reached at once, and pushes who sleeps there`() throws {
@@ -46,21 +46,15 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
         }
         host.store.isAway = false
         #expect(host.verbSoon(ring) == nil)
-        #expect(host.bench.core.context.statistics.pushed == 1)
+        #expect(host.pushed == 1)
     }
 
     @Test func `does not push a phone that rings before the store answers`() throws {
         let (host, _) = try heldHost("sip:bob@10.0.0.1:5060;transport=tcp")
-        try host.say(.progressed) { writer in
-            writer.put(.host, 7)
-            writer.put(.handle, 1)
-            writer.put(.leg, 1)
-            writer.put(.status, 180)
-            writer.put(.fromPhone, 1)
-        }
+        try host.say(.progressed, [.host: 7, .handle: 1, .leg: 1, .status: 180, .fromPhone: 1])
         host.store.isAway = false
         #expect(host.verbSoon(giveUp) != nil)
-        #expect(host.bench.core.context.statistics.pushed == 0)
+        #expect(host.pushed == 0)
     }
 
     @Test func `rings a phone that registers here before the store answers`() throws {
@@ -70,7 +64,7 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
         host.store.isAway = false
         let verb = try #require(host.verbSoon(ring))
         #expect(EngineClient.text(.contactKey, in: verb) == "uloc-1")
-        #expect(host.bench.core.context.statistics.pushed == 0)
+        #expect(host.pushed == 0)
     }
 
     @Test func `does not ring a phone that had registered before`() throws {
@@ -86,7 +80,7 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
         #expect(host.hear()?.kind == .reply)
         host.store.isAway = false
         #expect(host.verbSoon(ring) == nil)
-        #expect(host.bench.core.context.statistics.pushed == 1)
+        #expect(host.pushed == 1)
     }
 
     @Test func `is forgotten when its caller hangs up`() throws {
@@ -94,7 +88,7 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
         try host.report(.requestEnded, .how, 0)
         host.store.isAway = false
         #expect(host.verbSoon(ring) == nil)
-        #expect(host.bench.core.context.statistics.pushed == 0 && host.bench.core.requests.calls.live == 0)
+        #expect(host.pushed == 0 && host.live == 0)
     }
 
     @Test func `is not pushed here when another node pushes`() throws {
@@ -102,7 +96,7 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
         host.store.isAway = false
         host.store.isClaimed = true
         #expect(host.verbSoon(ring) == nil)
-        #expect(host.bench.core.context.statistics.pushed == 0 && host.store.confirmed.isEmpty)
+        #expect(host.pushed == 0 && host.store.confirmed.isEmpty)
     }
 
     @Test func `is begun by the next engine when this one ends`() throws {
@@ -112,14 +106,9 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
         while let field = reader.next() { if field.tag == .ticket { ticket = Array(reader.bytes[field.range]) } }
         let next = try SharedStoreHost()
         next.putBinding(age: 600)
-        try next.say(.resume) { writer in
-            writer.put(.host, 7)
-            writer.put(.handle, 1)
-            writer.put(.ticket, ticket)
-            writer.put(.milliseconds, 300)
-        }
+        try next.say(.resume, [.host: 7, .handle: 1, .ticket: ticket, .milliseconds: 300])
         next.store.answer()
-        #expect(next.bench.core.context.statistics.pushed == 1)
+        #expect(next.pushed == 1)
     }
 
     @Test(arguments: [0, 180, 486]) func `does not ring a phone twice when the store stays away`(status: Int64) throws {
@@ -130,20 +119,14 @@ private let giveUp = Int64(HostVerb.Kind.giveUp.rawValue)
         while let field = reader.next() { if field.tag == .ticket { ticket = Array(reader.bytes[field.range]) } }
         let next = try SharedStoreHost()
         next.store.isAway = true
-        try next.say(.resume) { writer in
-            writer.put(.host, 7)
-            writer.put(.handle, 1)
-            writer.put(.ticket, ticket)
-            writer.put(.milliseconds, 6000)
-            writer.put(.lastLeg, 1)
-            writer.put(.contactURI, contact)
-            writer.put(.contactKey, "uloc-0")
-            writer.put(.leg, 1)
-            writer.put(.status, status)
-            writer.put(.contactReachable, 0)
-        }
+        try next.say(
+            .resume,
+            [
+                .host: 7, .handle: 1, .ticket: ticket, .milliseconds: 6000, .lastLeg: 1, .contactURI: contact,
+                .contactKey: "uloc-0", .leg: 1, .status: status, .contactReachable: 0,
+            ])
         next.store.answer()
-        #expect(next.bench.core.requests.calls.live == 1)
+        #expect(next.live == 1)
         #expect(next.verbSoon(ring) == nil)
     }
 }

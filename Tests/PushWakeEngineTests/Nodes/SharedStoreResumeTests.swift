@@ -18,13 +18,7 @@ extension SharedStoreHost {
         let now = SystemClock.wallSeconds()
         _ = first.store.register(bindings.isEmpty ? [Self.binding(age: 600)] : bindings, now: now)
         let ticket = try first.core.requests.wake(message).ticket
-        try say(.resume) { writer in
-            writer.put(.host, 7)
-            writer.put(.handle, 1)
-            writer.put(.ticket, ticket)
-            writer.put(.pushedDevices, 1)
-            writer.put(.milliseconds, age)
-        }
+        try say(.resume, [.host: 7, .handle: 1, .ticket: ticket, .pushedDevices: 1, .milliseconds: age])
         #expect(hear()?.kind == .reply)
     }
 
@@ -52,11 +46,11 @@ let ring = Int64(HostVerb.Kind.ring.rawValue)
         host.store.isAway = true
         try host.resume()
         host.store.answer()
-        #expect(host.bench.core.requests.calls.live == 0)
+        #expect(host.live == 0)
         host.store.isAway = false
         host.putBinding(age: 0)
         #expect(host.verbSoon(ring) != nil)
-        #expect(host.bench.core.requests.calls.live == 1 && host.bench.core.requests.pendingRequests.unasked.isEmpty)
+        #expect(host.live == 1 && host.bench.core.requests.pendingRequests.unasked.isEmpty)
     }
 
     @Test(arguments: [(2, true), (30, false)] as [(Int64, Bool)])
@@ -66,7 +60,7 @@ let ring = Int64(HostVerb.Kind.ring.rawValue)
         try host.resume()
         host.store.answer()
         #expect((host.verb(ring) != nil) == rings)
-        #expect(host.bench.core.context.statistics.pushed == 0)
+        #expect(host.pushed == 0)
     }
 
     @Test func `rings a phone that registers here before the store can be asked`() throws {
@@ -82,7 +76,7 @@ let ring = Int64(HostVerb.Kind.ring.rawValue)
         host.store.isAway = false
         host.bench.core.requests.retryPendingRequests()
         host.store.answer()
-        #expect(host.verb(ring) == nil && host.bench.core.requests.calls.live == 1)
+        #expect(host.verb(ring) == nil && host.live == 1)
     }
 
     @Test func `is forgotten when it ends before the store can be asked`() throws {
@@ -92,7 +86,7 @@ let ring = Int64(HostVerb.Kind.ring.rawValue)
         try host.report(.requestEnded, .how, 0)
         host.store.answer()
         #expect(host.verb(ring) == nil)
-        #expect(host.bench.core.requests.calls.live == 0)
+        #expect(host.live == 0)
     }
 
     @Test func `knows what its host reported before the store could be asked`() throws {
@@ -133,9 +127,7 @@ let ring = Int64(HostVerb.Kind.ring.rawValue)
         let host = try SharedStoreHost()
         host.store.isClaimed = true
         host.store.isKnown = false
-        host.putBinding(age: 600)
-        try host.call()
-        host.store.answer()
+        try host.hold(age: 600)
         _ = host.hear()
         host.putBinding(age: 0)
         #expect(host.verbSoon(ring) != nil)

@@ -130,10 +130,7 @@ private final class RemovalBench {
     ])
     func `says what does not fit`(lines: String) throws {
         let users = try RemovalBench(users: 1)
-        let reply = try users.bench.ask(.query) { writer in
-            writer.put(.query, EngineQuery.restore.rawValue)
-            writer.put(.argument, lines)
-        }
+        let reply = try users.bench.ask(.query, [.query: EngineQuery.restore.rawValue, .argument: lines])
         #expect(reply.kind == .failure && EngineClient.text(.message, in: reply).contains("write"))
     }
 

@@ -64,11 +64,7 @@ extension CoreBench {
         _ aor: String, _ uri: String, _ left: [String]
     ) throws {
         let bench = try bench()
-        var writer = MessageWriter()
-        writer.begin(.contactRemoved, id: 1)
-        writer.put(.aor, aor)
-        writer.put(.contactURI, uri)
-        bench.core.registrations.contactRemoved(try #require(MessageReader(writer.bytes)))
+        bench.core.registrations.contactRemoved(try .of(.contactRemoved, [.aor: aor, .contactURI: uri]))
         #expect(try bench.users("user=alice") == left)
     }
 
@@ -80,10 +76,7 @@ extension CoreBench {
         _ query: EngineQuery, _ lines: String, _ part: String
     ) throws {
         let bench = try bench()
-        let reply = try bench.ask(.query) { writer in
-            writer.put(.query, query.rawValue)
-            writer.put(.argument, lines)
-        }
+        let reply = try bench.ask(.query, [.query: query.rawValue, .argument: lines])
         #expect(reply.kind == .failure && EngineClient.text(.message, in: reply).contains(part))
         #expect(try bench.users("").count == 4)
     }

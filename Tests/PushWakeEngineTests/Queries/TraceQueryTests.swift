@@ -165,10 +165,7 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
         let bench = try CoreBench()
         func refusal(_ name: String) throws -> ClientError? {
             ClientError(
-                try bench.ask(.query) { writer in
-                    writer.put(.query, EngineQuery.trace.rawValue)
-                    writer.put(.argument, name)
-                })
+                try bench.ask(.query, [.query: EngineQuery.trace.rawValue, .argument: name]))
         }
         let start = "none of the last 0 requests has this Call-ID or is for this user"
         #expect(
@@ -202,11 +199,7 @@ private let phone = "<sip:bob@10.0.0.1:5060;pn-provider=fcm;pn-param=project;pn-
     @Test func `counts a push that failed`() throws {
         let bench = try CoreBench()
         try bench.register(phone)
-        _ = try bench.ask(.wake) { writer in
-            writer.put(.event, Int64(0))
-            writer.put(.aor, "bob")
-            writer.put(.callID, "call@1")
-        }
+        _ = try bench.ask(.wake, [.event: Int64(0), .aor: "bob", .callID: "call@1"])
         bench.loop.turn(waitingUpTo: 10)
         let row = try #require(try bench.rows(.bindings, "bob").rows.first)
         #expect(row.text("verdict") == "the last push failed: misconfigured")

@@ -43,7 +43,7 @@ import Testing
         bind(.apns, service: .voip, bench)
         var events: [Int64] = []
         let peer = InnerPeer { message in
-            if message.kind == .waitEvent { events.append(EngineClient.number(.kind, in: message)) }
+            if message.kind == .waitEvent { events.append(message[.kind]) }
         }
         wait(bench, .chat, as: peer)
         #expect(events == [Int64(WaitKind.failed.rawValue)])

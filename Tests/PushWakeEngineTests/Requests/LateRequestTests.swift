@@ -10,29 +10,19 @@ import Testing
 extension CoreBench {
     /// Hands a message to the core that was sent at 1000 with a timeout of 100, and gives the reply if there is one.
     fileprivate func hand(
-        _ kind: EngineProtocol.Kind, at now: Int64, _ fill: (inout MessageWriter) -> Void
+        _ kind: EngineProtocol.Kind, at now: Int64, _ fields: MessageFields
     ) throws -> MessageReader? {
-        let path = "/tmp/pushwake-late-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"
-        let listener = try LocalSocket.listen(path: path)
-        let client = try LocalSocket.connect(path: path)
-        let peer = SocketPeer(socket: try #require(listener.accept()))
+        let connection = try ConnectedPeer()
         var writer = MessageWriter()
         writer.begin(kind, id: 9)
-        fill(&writer)
-        writer.put(.sentAt, Int64(1000))
-        writer.put(.senderTimeout, Int64(100))
-        core.handle(try #require(MessageReader(writer.bytes)), from: peer, now: now)
-        var buffer = [UInt8](repeating: 0, count: EngineProtocol.longestMessage)
-        guard case .message(let count) = client.receive(into: &buffer) else { return nil }
-        return MessageReader(Array(buffer[..<count]))
+        writer.put(fields)
+        writer.put([.sentAt: 1000, .senderTimeout: 100])
+        core.handle(try #require(MessageReader(writer.bytes)), from: connection.peer, now: now)
+        return connection.hear()
     }
 
     fileprivate func call(_ kind: EngineProtocol.Kind, at now: Int64) throws -> MessageReader? {
-        try hand(kind, at: now) { writer in
-            writer.put(.event, Int64(0))
-            writer.put(.aor, "bob")
-            writer.put(.callID, "call@1")
-        }
+        try hand(kind, at: now, [.event: 0, .aor: "bob", .callID: "call@1"])
     }
 }
 
@@ -52,7 +42,7 @@ extension CoreBench {
 
         // The caller tries again, and this time the engine is there.
         let inTime = try #require(try bench.call(kind, at: 1100))
-        #expect(EngineClient.number(.pushed, in: inTime) == 1)
+        #expect(inTime[.pushed] == 1)
         #expect(bench.core.context.statistics.pushed == 1)
         #expect(bench.core.context.statistics.wakesExpired == 1)
     }
@@ -60,12 +50,9 @@ extension CoreBench {
     @Test func `stores a binding, however late, and answers nobody`() throws {
         let bench = try CoreBench()
         func register(at now: Int64) throws -> MessageReader? {
-            try bench.hand(.register, at: now) { writer in
-                writer.put(.aor, "bob")
-                writer.put(.callID, "a@b")
-                writer.put(.headerName, "Contact")
-                writer.put(.headerValue, Self.contact)
-            }
+            try bench.hand(
+                .register, at: now,
+                [.aor: "bob", .callID: "a@b", .headerName: "Contact", .headerValue: Self.contact])
         }
         #expect(try register(at: 600_000) == nil)
         #expect(bench.currentTokens() == ["abc:def"])
@@ -82,11 +69,11 @@ extension CoreBench {
     @Test func `takes no verbs for a host that has given up on its subscription`() throws {
         let bench = try CoreBench()
         bench.core.hosts.undelivered.keep([1], for: 7, now: SystemClock.monotonicMilliseconds())
-        let late = try #require(try bench.hand(.subscribe, at: 1101) { $0.put(.host, 7) })
+        let late = try #require(try bench.hand(.subscribe, at: 1101, [.host: 7]))
         #expect(late.kind == .failure)
         #expect(bench.core.hosts.subscribers.isEmpty)
         #expect(bench.core.context.statistics.wakesExpired == 0)
-        let inTime = try bench.hand(.subscribe, at: 1100) { $0.put(.host, 7) }
+        let inTime = try bench.hand(.subscribe, at: 1100, [.host: 7])
         #expect(inTime?.kind == .reply)
         #expect(bench.core.hosts.subscribers.count == 1)
         let left = bench.core.hosts.undelivered.take(for: 7, now: SystemClock.monotonicMilliseconds())

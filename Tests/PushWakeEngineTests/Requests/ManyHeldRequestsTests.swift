@@ -43,15 +43,12 @@ import Testing
         }
         let supervisor = InnerPeer { note($0) }
         EngineQuestions(to: bench.core).send(.subscribe, from: supervisor) { $0.put(.host, Int64(Self.host)) }
-        let reply = try bench.ask(.register) { writer in
-            writer.put(.host, Int64(Self.host))
-            writer.put(.aor, aor)
-            writer.put(.callID, "a@b")
-            writer.put(.cseq, 1)
-            writer.put(.granted, 3600)
-            writer.put(.headerName, "Contact")
-            writer.put(.headerValue, "<\(Self.uri);pn-provider=acrobits;pn-param=com.example.phone;pn-prid=00ff>")
-        }
+        let reply = try bench.ask(
+            .register,
+            [
+                .host: Int64(Self.host), .aor: aor, .callID: "a@b", .cseq: 1, .granted: 3600, .headerName: "Contact",
+                .headerValue: "<\(Self.uri);pn-provider=acrobits;pn-param=com.example.phone;pn-prid=00ff>",
+            ])
         note(reply)
         bench.core.hosts.flushAll()
         return (reply, rung)

@@ -29,13 +29,9 @@ extension CoreBench {
 
     /// The host tells of the call; gives the kinds of verbs that come of it, and the contact that is rung.
     fileprivate func resume(_ ticket: [UInt8], pushed: Int64) throws -> (kinds: [Int64], rung: String) {
-        let reply = try ask(.resume) { writer in
-            writer.put(.host, host)
-            writer.put(.handle, handle)
-            writer.put(.ticket, ticket)
-            writer.put(.pushedDevices, pushed)
-            writer.put(.milliseconds, Int64(500))
-        }
+        let reply = try ask(
+            .resume,
+            [.host: host, .handle: handle, .ticket: ticket, .pushedDevices: pushed, .milliseconds: Int64(500)])
         #expect(reply.kind == .reply)
         var kinds: [Int64] = []
         var rung = ""
@@ -69,10 +65,7 @@ extension CoreBench {
     @Test func `ring too when a channel's host reports them`() throws {
         let bench = try CoreBench()
         let ticket = try bench.callOfAnEarlierEngine()
-        _ = try bench.ask(.registered) { writer in
-            writer.put(.aor, "bob")
-            writer.put(.contactURI, contact)
-        }
+        _ = try bench.ask(.registered, [.aor: "bob", .contactURI: contact])
         #expect(try bench.resume(ticket, pushed: 1).rung == contact)
     }
 
@@ -81,10 +74,7 @@ extension CoreBench {
         let ticket = try bench.callOfAnEarlierEngine()
         try bench.register("<\(contact)>", cseq: 2)
         try bench.register("<\(contact)>", cseq: 3, expires: "0")
-        _ = try bench.ask(.registered) { writer in
-            writer.put(.aor, "alice")
-            writer.put(.contactURI, "sip:alice@10.0.0.2")
-        }
+        _ = try bench.ask(.registered, [.aor: "alice", .contactURI: "sip:alice@10.0.0.2"])
         let verbs = try bench.resume(ticket, pushed: 1)
         #expect(!verbs.kinds.contains(Self.ring))
         #expect(bench.core.requests.calls.live == 1)
@@ -103,16 +93,7 @@ extension CoreBench {
     @Test func `are not woken for a call that is over`() throws {
         let bench = try CoreBench()
         let ticket = try bench.callOfAnEarlierEngine()
-        var end = MessageWriter()
-        end.begin(.requestEnded, id: 0)
-        end.put(.host, host)
-        end.put(.handle, handle)
-        let path = "/tmp/pushwake-ends-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).sock"
-        let listener = try LocalSocket.listen(path: path)
-        let client = try LocalSocket.connect(path: path)
-        defer { _ = client }
-        let peer = SocketPeer(socket: try #require(listener.accept()))
-        bench.core.handle(try #require(MessageReader(end.bytes)), from: peer)
+        bench.core.handle(try .of(.requestEnded, [.host: host, .handle: handle]), from: InnerPeer { _ in })
         #expect(try bench.resume(ticket, pushed: 0).kinds == [])
         #expect(bench.core.context.statistics.pushed == 0 && bench.core.requests.calls.live == 0)
         var ends = PendingRequests()

@@ -14,30 +14,21 @@ extension CoreBench {
     ) throws -> LegAnswer {
         LegAnswer(
             try ask(.wake) { writer in
-                writer.put(.host, 7)
-                writer.put(.handle, handle)
-                writer.put(.event, 0)
-                writer.put(.aor, "bob")
-                writer.put(.method, "INVITE")
-                writer.put(.callID, callID)
-                writer.put(.cseq, isLeg ? handle : 0)
-                writer.put(.hostKind, Int64(CallHost.dialplan.rawValue))
+                writer.put([
+                    .host: 7, .handle: handle, .event: 0, .aor: "bob", .method: "INVITE", .callID: callID,
+                    .cseq: isLeg ? handle : 0, .hostKind: Int64(CallHost.dialplan.rawValue),
+                ])
                 if isLeg { writer.put(.waitingLeg, 1) }
                 guard !contact.isEmpty else { return }
-                writer.put(.contactURI, contact)
-                writer.put(.contactKey, contact)
-                writer.put(.contactReachable, Int64(CallContact.Reach.datagram.rawValue))
+                writer.put([
+                    .contactURI: contact, .contactKey: contact,
+                    .contactReachable: Int64(CallContact.Reach.datagram.rawValue),
+                ])
             })
     }
 
     fileprivate func end(_ handle: Int64) throws {
-        var writer = MessageWriter()
-        writer.begin(.requestEnded, id: 0)
-        writer.put(.host, 7)
-        writer.put(.handle, handle)
-        writer.put(.how, 0)
-        writer.put(.status, 487)
-        core.requests.requestEnded(try #require(MessageReader(writer.bytes)))
+        core.requests.requestEnded(try .of(.requestEnded, [.host: 7, .handle: handle, .how: 0, .status: 487]))
     }
 
     fileprivate var pushed: Int { core.context.statistics.pushed }
