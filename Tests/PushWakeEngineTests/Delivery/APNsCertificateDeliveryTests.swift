@@ -44,14 +44,6 @@ import Testing
         return made.certificatePEM + made.keyPEM
     }
 
-    private func opened(_ fixture: DeliveryFixture, problems: Int = 0) -> Delivery {
-        let delivery = fixture.delivery()
-        let found = delivery.open()
-        #expect(found.count == problems, "\(found)")
-        delivery.watchKeys()
-        return delivery
-    }
-
     /// The certificate that the last request came with, and whether it had a provider token.
     private func last(_ fixture: DeliveryFixture) throws -> (certificate: String?, hasToken: Bool) {
         let request = try #require(try fixture.requests().last)
@@ -60,9 +52,8 @@ import Testing
 
     @Test func `go out for several apps, each with its own certificate and no provider token`() throws {
         let fixture = try fixture()
-        defer { fixture.end() }
         try fixture.set(.apnsEnvironment, to: "sandbox")
-        let delivery = opened(fixture)
+        let delivery = fixture.opened()
         for (app, topic) in [
             ("com.example.phone", "com.example.phone"), ("com.example.tablet", "com.example.tablet.voip"),
             ("com.example.desk", "com.example.desk"), ("com.example.phone.voip", "com.example.phone"),
@@ -77,8 +68,7 @@ import Testing
 
     @Test func `that no certificate covers are refused with the reason, or go out with the key`() throws {
         let bare = try fixture()
-        defer { bare.end() }
-        let delivery = opened(bare)
+        let delivery = bare.opened()
         for app in ["com.example.other", "com.example.desk"] {
             let verdict = try bare.call(phone(app), delivery)
             #expect(verdict.outcome == .misconfigured)
@@ -90,8 +80,7 @@ import Testing
         #expect(bare.counter("requests") == 0)
 
         let both = try fixture(key: true)
-        defer { both.end() }
-        let second = opened(both)
+        let second = both.opened()
         #expect(try both.call(phone("com.example.other"), second).outcome == .accepted)
         #expect(try last(both).certificate == nil)
         #expect(try last(both).hasToken)
@@ -101,8 +90,7 @@ import Testing
 
     @Test func `follow files that come and go while the engine runs`() throws {
         let fixture = try fixture()
-        defer { fixture.end() }
-        let delivery = opened(fixture)
+        let delivery = fixture.opened()
         #expect(try fixture.call(phone("com.example.late"), delivery).reason == "NoCertificateForTopic")
         #expect(try fixture.call(phone("com.example.tablet"), delivery).outcome == .accepted)
         let path = "\(fixture.directory)/apns/com.example.late.pem"
@@ -121,9 +109,8 @@ import Testing
 
     @Test func `in flight live through a new certificate, and none is lost or doubled`() throws {
         let fixture = try fixture(script: #"{"rules": [{"provider": "apns", "delay_ms": 3000}]}"#)
-        defer { fixture.end() }
         let path = "\(fixture.directory)/apns/pushkit.com.example.phone.p12"
-        let delivery = opened(fixture)
+        let delivery = fixture.opened()
         var ends: [Verdict] = []
         let content = PushContent(event: .call, callID: "c1", fromURI: "sip:bob@example.com")
         func push(_ number: Int) {
@@ -158,9 +145,8 @@ import Testing
         // The answer to the first one is late enough for the file to change meanwhile.
         let fixture = try fixture(
             script: #"{"rules":[{"provider":"apns","count":1,"reason":"\#(reason)","delay_ms":600}]}"#)
-        defer { fixture.end() }
         let path = "\(fixture.directory)/apns/pushkit.com.example.phone.p12"
-        let delivery = opened(fixture)
+        let delivery = fixture.opened()
         var end: Verdict?
         var last: PushJob?
         let content = PushContent(event: .call, callID: "c1", fromURI: "sip:bob@example.com")
@@ -193,9 +179,8 @@ import Testing
 
     @Test func `keep the certificate before when its replacement is broken, with one complaint`() throws {
         let fixture = try fixture()
-        defer { fixture.end() }
         let path = "\(fixture.directory)/apns/com.example.tablet.pem"
-        let delivery = opened(fixture)
+        let delivery = fixture.opened()
         try fixture.write(path, Array("-----BEGIN CERTIFICATE-----\nAAAA\n".utf8))
         fixture.turn(seconds: 4) { fixture.lines.contains { $0.contains(path) } }
         try fixture.write("\(fixture.directory)/apns/com.example.late.pem", try pem("com.example.late", fixture))
@@ -212,7 +197,6 @@ import Testing
 
     @Test func `do not use a certificate that has expired, and say so`() throws {
         let fixture = try fixture(key: true)
-        defer { fixture.end() }
         let path = "\(fixture.directory)/apns/com.example.old.pem"
         try fixture.write(path, try pem("com.example.old", fixture, days: -3))
         let delivery = fixture.delivery()
@@ -231,11 +215,10 @@ import Testing
 
     @Test func `take the newer of two certificates for one app`() throws {
         let fixture = try fixture()
-        defer { fixture.end() }
         _ = system("rm \(fixture.directory)/apns/*")
         try fixture.write("\(fixture.directory)/apns/a.pem", try pem("com.example.phone", fixture, days: -3))
         try fixture.write("\(fixture.directory)/apns/b.pem", try pem("com.example.phone", fixture, days: 100))
-        let delivery = opened(fixture, problems: 1)
+        let delivery = fixture.opened(problems: 1)
         #expect(try fixture.call(phone("com.example.phone"), delivery).outcome == .accepted)
     }
 
@@ -244,7 +227,7 @@ import Testing
         _ fixture: DeliveryFixture, _ files: [String: [UInt8]]
     ) throws -> [String] {
         for (name, bytes) in files { try fixture.write("\(fixture.directory)/apns/\(name)", bytes) }
-        let delivery = opened(fixture, problems: 1)
+        let delivery = fixture.opened(problems: 1)
         #expect(try fixture.call(phone("com.example.phone"), delivery).outcome == .accepted)
         return SettingsInspection.inspect(fixture.settings).map(\.message)
     }
@@ -262,7 +245,6 @@ import Testing
     ])
     func `name the file and the remedy of a bad one`(kind: String, words: String, file: String) throws {
         let fixture = try fixture()
-        defer { fixture.end() }
         let made = try PushCertificates.issue(
             "Apple Push Services: com.example.bad", "com.example.bad", authority(fixture))
         let p12 = try made.identity.pkcs12(password: "s3same", name: "bad")
@@ -293,7 +275,6 @@ import Testing
 
     @Test func `take one file by its name, with the password from the file that a setting names`() throws {
         let fixture = try fixture()
-        defer { fixture.end() }
         let single = "\(fixture.directory)/pushkit.p12"
         try fixture.write(single, try renewed(fixture))
         try fixture.write("\(fixture.directory)/secret", Array("\(PushCertificates.password)\n".utf8))
@@ -301,14 +282,13 @@ import Testing
         #expect(SettingsInspection.inspect(fixture.settings).count == 1)
         try fixture.set(.apnsCertPasswordFile, to: "\(fixture.directory)/secret")
         #expect(SettingsInspection.inspect(fixture.settings) == [])
-        let delivery = opened(fixture)
+        let delivery = fixture.opened()
         #expect(try fixture.call(phone("com.example.phone"), delivery).outcome == .accepted)
         #expect(try fixture.call(phone("com.example.tablet"), delivery).reason == "NoCertificateForTopic")
     }
 
     @Test func `leave authorities and doubles in the directory alone`() throws {
         let fixture = try fixture()
-        defer { fixture.end() }
         let directory = "\(fixture.directory)/apns"
         _ = system("cp \(fixture.directory)/files/apns-ca.pem \(directory)/AppleWWDRCA.pem")
         // What Apple let one download, beside the p12 that the keychain made of it; and what Mizutech makes of that.
@@ -320,19 +300,18 @@ import Testing
             openssl pkey -in all.tmp -out pushkitkey.com.example.phone.pem && rm all.tmp
             """)
         #expect(try FileContent.names(in: directory, ending: "").count == 2 + 5 + 4)
-        let delivery = opened(fixture)
+        let delivery = fixture.opened()
         #expect(try fixture.call(phone("com.example.phone"), delivery).outcome == .accepted)
     }
 
     @Test func `that Apple refuses end with Apple's word`() throws {
         let fixture = try fixture()
-        defer { fixture.end() }
         let stranger = try CertificateAuthority(name: "Somebody else")
         let made = try PushCertificates.issue(
             "Apple Push Services: com.example.strange", "com.example.strange", stranger)
         try fixture.write(
             "\(fixture.directory)/apns/com.example.strange.pem", made.certificatePEM + made.keyPEM)
-        let delivery = opened(fixture)
+        let delivery = fixture.opened()
         let verdict = try fixture.call(phone("com.example.strange"), delivery)
         #expect(verdict.outcome == .misconfigured && verdict.reason == "BadCertificate")
         fixture.play(#"{"apns": {"any_certificate": true}}"#)
@@ -341,7 +320,6 @@ import Testing
 
     @Test func `are explained as they would be sent`() throws {
         let fixture = try fixture()
-        defer { fixture.end() }
         func explained(_ app: String) throws -> JSONValue {
             let register = """
                 REGISTER sip:example.com SIP/2.0\r

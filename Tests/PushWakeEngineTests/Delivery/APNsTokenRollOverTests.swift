@@ -32,7 +32,6 @@ import Testing
     @Test func `is replaced in the pushes that wait, too`() throws {
         let fixture = try fixture(
             #"{"streams":{"max_concurrent":10},"apns":{"token_age_s":2},"rules":[{"count":320,"delay_ms":100}]}"#)
-        defer { fixture.end() }
         let ends = try fixture.push(pushes(450), seconds: 20)
         #expect(ends.allSatisfy { $0.verdict.outcome == .accepted })
         // Those that were on their way; not those that had been built with the old token and waited.
@@ -48,7 +47,6 @@ import Testing
         }
         let script = #"{"streams":{"max_concurrent":50},"rules":[\#(rules.joined(separator: ","))]}"#
         let fixture = try fixture(script)
-        defer { fixture.end() }
         let ends = try fixture.push(pushes(1000), seconds: 20)
         #expect(ends.allSatisfy { $0.verdict.outcome == .accepted })
         #expect(ends.count { $0.attempts > 1 } >= 10)
@@ -56,7 +54,6 @@ import Testing
 
     @Test func `ends a push that is refused twice`() throws {
         let fixture = try fixture(#"{"rules":[{"reason":"ExpiredProviderToken"}]}"#)
-        defer { fixture.end() }
         let end = try fixture.push(pushes(1))[0]
         #expect(end.verdict.outcome == .misconfigured)
         #expect(end.verdict.reason == "ExpiredProviderToken")

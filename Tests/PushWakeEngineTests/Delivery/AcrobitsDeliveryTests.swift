@@ -13,9 +13,7 @@ import Testing
     }
 
     @Test func `gets the same Id for all events of a call`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setAcrobits()
+        let fixture = try DeliveryFixture(.acrobits)
         for event in [PushEvent.call, .missed, .answeredElsewhere] {
             let end = try fixture.push(
                 binding("phone"), PushContent(event: event, callID: "call-7@host", fromURI: "sip:bob@example.com"))
@@ -31,9 +29,7 @@ import Testing
 
     @Test(arguments: [("unregistered", Outcome.tokenGone), ("mismatch", .misconfigured)])
     func `says in the body what it thinks`(token: String, outcome: Outcome) throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setAcrobits()
+        let fixture = try DeliveryFixture(.acrobits)
         let end = try fixture.push(binding(token), PushContent(event: .call, callID: "c", fromURI: "sip:b@example.com"))
         #expect(end.verdict.outcome == outcome)
         #expect(end.status == 200)
@@ -41,7 +37,6 @@ import Testing
 
     @Test func `is off until a setting says so`() throws {
         let fixture = try DeliveryFixture()
-        defer { fixture.end() }
         let end = try fixture.push(binding("phone"), PushContent(event: .call, callID: "c"))
         #expect(end.verdict.outcome == .misconfigured)
         #expect(end.verdict.reason == "NoCredential")

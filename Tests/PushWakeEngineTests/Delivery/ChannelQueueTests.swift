@@ -18,7 +18,6 @@ import Testing
         let bench = try QueueBench(
             script: #"{"streams":{"max_concurrent":1,"fcm_max_concurrent":1},"rules":[{"delay_ms":10}]}"#,
             connections: 1)
-        defer { bench.fixture.end() }
         for number in 1...3 {
             bench.push(.refresh, "refresh\(number)", by: provider)
             bench.push(.chat, "chat\(number)", by: provider)
@@ -35,7 +34,6 @@ import Testing
 
     @Test func `refuses the least urgent at once when it is full, and a call takes the place of a refresh`() throws {
         let bench = try QueueBench(script: Self.oneByOne, [.queueSize: "3"])
-        defer { bench.fixture.end() }
         bench.push(.chat, "first")
         #expect(bench.run { bench.ends["first"] != nil })
         bench.push(.refresh, "sent")
@@ -60,7 +58,6 @@ import Testing
 
     @Test func `lets calls rely on it only while there is a place for one`() throws {
         let bench = try QueueBench(script: Self.oneByOne, [.queueSize: "2"])
-        defer { bench.fixture.end() }
         let binding = Binding(provider: .apns, app: "com.example.phone", token: "x", dialect: .rfc8599)
         bench.push(.call, "first")
         #expect(bench.run { bench.ends.count == 1 })
@@ -74,7 +71,6 @@ import Testing
 
     @Test func `takes pushes out when their time or their call is over`() throws {
         let bench = try QueueBench(script: Self.oneForEver)
-        defer { bench.fixture.end() }
         bench.push(.call, "first")
         #expect(bench.run { bench.delivery.queues.inFlight == 1 })
         bench.push(.call, "short", seconds: 1)
@@ -91,7 +87,6 @@ import Testing
 
     @Test func `drops the push of a call that is over although others end all the time`() throws {
         let bench = try QueueBench(script: Self.oneForEver)
-        defer { bench.fixture.end() }
         for name in ["sent", "hungup", "other"] { bench.push(.call, name) }
         #expect(bench.delivery.queues.waiting > 0)
         bench.delivery.cancel([try #require(bench.jobs["hungup"])])
@@ -105,7 +100,6 @@ import Testing
 
     @Test func `says why nothing could be sent when no connection can be had`() throws {
         let bench = try QueueBench([.apnsURL: "https://127.0.0.1:1"])
-        defer { bench.fixture.end() }
         for number in 0..<5 { bench.push(.call, "call\(number)", seconds: 1) }
         #expect(bench.run { bench.ends.count == 5 })
         #expect(bench.ends.values.allSatisfy { $0.outcome == .unavailable && !$0.reason.isEmpty })
@@ -116,7 +110,6 @@ import Testing
             script:
                 #"{"rules":[{"provider":"fcm","count":1,"status":429,"reason":"QUOTA_EXCEEDED","headers":{"retry-after":"4"}}]}"#
         )
-        defer { bench.fixture.end() }
         let binding = Binding(provider: .fcm, app: "pushwake-simulator", token: "x", dialect: .rfc8599)
         bench.push(.chat, "first", by: .fcm)
         #expect(bench.run { bench.delivery.queues.held == 1 })
@@ -141,7 +134,6 @@ import Testing
             script:
                 #"{"rules":[{"provider":"fcm","count":1,"status":429,"reason":"QUOTA_EXCEEDED","headers":{"retry-after":"3"}}]}"#,
             [.maxFail: "3"])
-        defer { bench.fixture.end() }
         bench.push(.chat, "first", by: .fcm)
         #expect(bench.run { bench.delivery.queues.held == 1 })
         bench.push(.chat, "patient", by: .fcm)
@@ -155,7 +147,6 @@ import Testing
 
     @Test func `looks once at what waits when a wave of answers tells it to hold`() throws {
         let bench = try QueueBench()
-        defer { bench.fixture.end() }
         let queue = try #require(bench.delivery.channelList.first { $0.provider == .fcm }).channel.queue
         queue.hold(60_000)
         for number in 0..<10_000 { bench.push(.chat, "\(number)", by: .fcm, seconds: 600) }
@@ -171,7 +162,6 @@ import Testing
     @Test func `is idle once nothing waits for a provider that throttled and named no time`() throws {
         let bench = try QueueBench(
             script: #"{"rules":[{"provider":"fcm","count":1,"status":429,"reason":"QUOTA_EXCEEDED"}]}"#)
-        defer { bench.fixture.end() }
         bench.push(.call, "first", by: .fcm)
         #expect(bench.run { bench.ends.count == 1 })
         // Long enough for another push to be due at the lowest rate, of which there is none.
@@ -191,7 +181,6 @@ import Testing
     func `connects again when the connection ends with the answer that slows it`(end: String) throws {
         let bench = try QueueBench(
             script: #"{"rules":[{"provider":"fcm","count":1,"status":429,"reason":"QUOTA_EXCEEDED",\#(end)}]}"#)
-        defer { bench.fixture.end() }
         bench.push(.call, "first", by: .fcm, seconds: 10)
         #expect(bench.run { bench.ends.count == 1 })
         bench.push(.call, "second", by: .fcm, seconds: 10)
@@ -204,7 +193,6 @@ import Testing
             script:
                 #"{"streams":{"fcm_max_concurrent":2},"rules":[{"provider":"fcm","token":"slow","delay_ms":4000},{"provider":"fcm","token":"busy","count":1,"status":429,"reason":"QUOTA_EXCEEDED"},{"provider":"fcm","delay_ms":4000}]}"#,
             connections: 1)
-        defer { bench.fixture.end() }
         bench.push(.call, "warm", by: .fcm)
         #expect(bench.run { bench.ends.count == 1 })
         for name in ["slow", "busy", "next", "last"] { bench.push(.call, name, by: .fcm) }
@@ -222,7 +210,6 @@ import Testing
     @Test func `goes on for others when Apple has enough of one token`() throws {
         let bench = try QueueBench(
             script: #"{"rules":[{"token":"busy","count":2,"status":429,"reason":"TooManyRequests"}]}"#)
-        defer { bench.fixture.end() }
         bench.push(.chat, "busy")
         #expect(bench.run { (try? bench.arrivals().count) == 1 })
         for number in 1...5 { bench.push(.chat, "other\(number)") }
@@ -233,7 +220,6 @@ import Testing
 
     @Test func `loses and doubles nothing where one stream is allowed before the first good token`() throws {
         let bench = try QueueBench(script: #"{"streams":{"one_until_first_push":true}}"#)
-        defer { bench.fixture.end() }
         for number in 0..<500 { bench.push(.call, "token\(number)") }
         #expect(bench.run { bench.ends.count == 500 })
         #expect(bench.ends.values.allSatisfy { $0.outcome == .accepted && $0.attempts == 1 })
@@ -246,7 +232,6 @@ import Testing
 
     @Test func `goes on with what waits when the keys are read again`() throws {
         let bench = try QueueBench(script: #"{"streams":{"max_concurrent":1},"rules":[{"delay_ms":20}]}"#)
-        defer { bench.fixture.end() }
         bench.push(.call, "first")
         #expect(bench.run { bench.ends.count == 1 })
         for number in 0..<10 { bench.push(.call, "old\(number)") }
@@ -261,7 +246,6 @@ import Testing
     /// A pause may outlast the channel, and the provider may be set up no more by then.
     @Test func `ends at once what comes back to it after it was closed`() throws {
         let bench = try QueueBench(script: Self.oneByOne)
-        defer { bench.fixture.end() }
         bench.push(.call, "first")
         #expect(bench.run { bench.ends["first"] != nil })
         let first = try #require(bench.jobs["first"])
@@ -284,7 +268,6 @@ import Testing
             script:
                 #"{"streams":{"max_concurrent":1},"rules":[{"token":"bad*","status":403,"reason":"InvalidProviderToken"},{"delay_ms":60}]}"#,
             [.maxFail: "2"])
-        defer { bench.fixture.end() }
         bench.push(.call, "first")
         #expect(bench.run { bench.ends.count == 1 })
         for name in ["bad1", "bad2"] { bench.push(.call, name) }
@@ -312,7 +295,6 @@ import Testing
     @Test func `keeps its circuit closed for an app that is another team's`() throws {
         let bench = try QueueBench(
             script: #"{"rules":[{"token":"evil*","status":400,"reason":"TopicDisallowed"}]}"#, [.maxFail: "2"])
-        defer { bench.fixture.end() }
         for number in 0..<5 {
             bench.push(.call, "evil\(number)")
             #expect(bench.run { bench.ends.count == number + 1 })
@@ -325,7 +307,6 @@ import Testing
 
     @Test func `does not count the request for an access token as a push`() throws {
         let bench = try QueueBench(script: #"{"rules":[{"provider":"oauth","no_answer":true}]}"#)
-        defer { bench.fixture.end() }
         var mostInFlight = 0
         bench.push(.call, "call", by: .fcm, seconds: 1)
         #expect(
@@ -340,7 +321,6 @@ import Testing
     @Test func `does not fill with pushes that a provider out of order sends back`() throws {
         let bench = try QueueBench(
             script: #"{"rules":[{"status":503,"reason":"ServiceUnavailable"}]}"#, [.queueSize: "5", .maxFail: "0"])
-        defer { bench.fixture.end() }
         bench.push(.chat, "first", seconds: 3)
         #expect(bench.run { (try? bench.arrivals().isEmpty) == false })
         for number in 0..<20 { bench.push(.chat, "chat\(number)", seconds: 3) }
@@ -357,7 +337,6 @@ import Testing
         let bench = try QueueBench(
             script: #"{"streams":{"max_concurrent":1},"rules":[{"provider":"apns","no_answer":true}]}"#,
             [.queueSize: "100"])
-        defer { bench.fixture.end() }
         let core = EngineCore(
             settings: bench.fixture.settings, store: MemoryStore(), delivery: bench.delivery, log: bench.log)
         core.context.load.start()
@@ -388,7 +367,6 @@ import Testing
 
     @Test func `answers a switched-off event at once and counts no push`() throws {
         let bench = try QueueBench([.loadChat: "never"])
-        defer { bench.fixture.end() }
         let store = MemoryStore()
         let core = EngineCore(
             settings: bench.fixture.settings, store: store, delivery: bench.delivery, log: bench.log)

@@ -27,7 +27,11 @@ final class DeliveryFixture {
     private let stop: @Sendable () -> Void
     private var thread = pthread_t()
 
-    init(script: String = "{}") throws {
+    /// A service that the simulator stands for.
+    enum Service { case fcm, webPush, webhook, flexiAPI, harmonyOS, acrobits }
+
+    /// With these services and settings; `values` are set last, and may name what is not a setting of any service.
+    init(_ services: Service..., values: KeyValuePairs<String, String> = [:], script: String = "{}") throws {
         var template = Array("/tmp/pushwake-delivery-XXXXXX".utf8CString)
         directory = try #require(mkdtemp(&template).map { String(cString: $0) })
         var options = SimulatorServer.Options(directory: directory + "/files")
@@ -48,10 +52,35 @@ final class DeliveryFixture {
                 try? Unmanaged<SimulatorServer>.fromOpaque(argument).takeRetainedValue().run()
                 return nil
             }, argument)
+        for service in services { try set(service) }
+        for (name, value) in values { try set(name, value) }
+    }
+
+    private func set(_ service: Service) throws {
+        switch service {
+        // The first account, for every app.
+        case .fcm: try set(.fcmKey, file: "fcmkey.json", .fcmURL)
+        case .webPush: try setWebPush()
+        // It signs with the simulator's secret.
+        case .webhook: try set(.webhookSecretFile, file: "webhook.secret", .webhookURL, "/webhook/$token")
+        // For the Linphone of Apple's store.
+        case .flexiAPI:
+            try set(.flexiAPIKeyFile, file: "flexiapi.key", .flexiAPIURL, "/flexiapi")
+            try settings.set(.flexiAPIApps, to: "apns.org.linphone.phone")
+        case .harmonyOS: try set(.harmonyOSKey, file: "harmonyos.json", .harmonyOSURL)
+        case .acrobits:
+            try settings.set(.acrobits, to: "1")
+            try settings.set(.acrobitsURL, to: origin + "/pnm2/send")
+        }
+    }
+
+    private func set(_ key: SettingKey, file: String, _ url: SettingKey, _ path: String = "") throws {
+        try settings.set(key, to: "\(directory)/files/\(file)")
+        try settings.set(url, to: origin + path)
     }
 
     /// Stops the server, waits for its thread and removes all files.
-    func end() {
+    deinit {
         stop()
         pthread_join(thread, nil)
         _ = system("rm -rf \(directory)")
@@ -78,42 +107,22 @@ final class DeliveryFixture {
 
     func set(_ name: String, _ value: String) throws { try settings.set(name, to: value) }
 
-    /// FCM with the simulator's first account for every app.
-    func setFCM() throws {
-        try settings.set(.fcmKey, to: directory + "/files/fcmkey.json")
-        try settings.set(.fcmURL, to: origin)
-    }
-
     /// A service account of another project.
     var secondAccount: String { directory + "/files/fcm/fcmkey.com.example.second.json" }
-
-    /// A webhook that signs with the simulator's secret.
-    func setWebhook() throws {
-        try settings.set(.webhookURL, to: origin + "/webhook/$token")
-        try settings.set(.webhookSecretFile, to: directory + "/files/webhook.secret")
-    }
-
-    /// FlexiAPI for the Linphone of Apple's store.
-    func setFlexiAPI() throws {
-        try settings.set(.flexiAPIURL, to: origin + "/flexiapi")
-        try settings.set(.flexiAPIKeyFile, to: directory + "/files/flexiapi.key")
-        try settings.set(.flexiAPIApps, to: "apns.org.linphone.phone")
-    }
-
-    func setHarmonyOS() throws {
-        try settings.set(.harmonyOSKey, to: directory + "/files/harmonyos.json")
-        try settings.set(.harmonyOSURL, to: origin)
-    }
-
-    func setAcrobits() throws {
-        try settings.set(.acrobits, to: "1")
-        try settings.set(.acrobitsURL, to: origin + "/pnm2/send")
-    }
 
     /// A delivery with these settings that has opened nothing yet; its log goes to `lines`.
     func delivery() -> Delivery {
         let log = EngineLog(threshold: .debug) { [weak self] _, text in self?.lines.append(text) }
         return Delivery(settings: settings, loop: loop, log: log)
+    }
+
+    /// The same, opened; it watches its keys. So many problems were found.
+    func opened(problems count: Int = 0) -> Delivery {
+        let delivery = delivery()
+        let problems = delivery.open()
+        #expect(problems.count == count, "\(problems)")
+        delivery.watchKeys()
+        return delivery
     }
 
     /// Turns the loop until something holds, or so long.

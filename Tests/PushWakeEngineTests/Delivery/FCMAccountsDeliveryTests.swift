@@ -24,10 +24,7 @@ import Testing
     }
 
     @Test func `push each to their own project, with tokens of their own`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setFCM()
-        try fixture.set("fcm_app1", "com.example.one")
+        let fixture = try DeliveryFixture(.fcm, values: ["fcm_app1": "com.example.one"])
         try fixture.set("fcm_key1", fixture.secondAccount)
         for app in ["com.example.one", "pushwake-simulator-2", "com.example.other", "pushwake-simulator"] {
             #expect(try fixture.push(binding(app), call).verdict.outcome == .accepted)
@@ -37,9 +34,7 @@ import Testing
     }
 
     @Test func `are read again when their files have changed, and then alone`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setFCM()
+        let fixture = try DeliveryFixture(.fcm)
         let copy = fixture.directory + "/copy.json"
         try fixture.write(copy, FileContent.read(fixture.directory + "/files/fcmkey.json"))
         try fixture.set("fcm_app1", "com.example.copy")
@@ -59,9 +54,7 @@ import Testing
     }
 
     @Test func `fetch one access token each, and push at once`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setFCM()
+        let fixture = try DeliveryFixture(.fcm)
         try fixture.set("fcm_key_dir", fixture.directory + "/files/fcm")
         let apps = (0..<40).map { $0 % 2 == 0 ? "com.example.second" : "com.example.phone" }
         let ends = try fixture.push(apps.enumerated().map { (binding($1, "t\($0)"), call) })
@@ -72,11 +65,8 @@ import Testing
     }
 
     @Test func `leave a broken file to its own app`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setFCM()
-        try fixture.set("fcm_app7", "com.example.broken")
-        try fixture.set("fcm_key7", "/nonexistent/key.json")
+        let fixture = try DeliveryFixture(
+            .fcm, values: ["fcm_app7": "com.example.broken", "fcm_key7": "/nonexistent/key.json"])
         let ends = try fixture.push(
             [(binding("com.example.broken"), call), (binding("com.example.phone"), call)],
             problems: ["fcm_key7: cannot read /nonexistent/key.json"])
@@ -87,11 +77,7 @@ import Testing
     }
 
     @Test func `refuse an app of nobody's with what to set`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setFCM()
-        try fixture.set("fcm_key", "")
-        try fixture.set("fcm_app1", "com.example.one")
+        let fixture = try DeliveryFixture(.fcm, values: ["fcm_key": "", "fcm_app1": "com.example.one"])
         try fixture.set("fcm_key1", fixture.secondAccount)
         let end = try fixture.push(binding("com.example.other"), call)
         #expect(end.verdict.outcome == .misconfigured)
@@ -101,14 +87,10 @@ import Testing
 
     /// Phones name their apps, and any user may have some that no account is named for.
     @Test func `open no circuit for an account that was a guess`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setFCM()
-        try fixture.set("fcm_app1", "com.example.one")
+        let fixture = try DeliveryFixture(.fcm, values: ["fcm_app1": "com.example.one"])
         try fixture.set("fcm_key1", fixture.secondAccount)
         try fixture.set("max_fail", "2")
-        let delivery = fixture.delivery()
-        #expect(delivery.open() == [])
+        let delivery = fixture.opened()
         for number in 0..<4 {
             let guessed = try fixture.call(binding("com.example.other\(number)", "mismatch"), delivery)
             #expect(guessed.outcome == .misconfigured)
@@ -117,9 +99,7 @@ import Testing
     }
 
     @Test func `blame no token for an account that was a guess`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setFCM()
+        let fixture = try DeliveryFixture(.fcm)
         let alone = try fixture.push(binding("com.example.other", "mismatch"), call)
         #expect(alone.verdict.outcome == .tokenGone)
         try fixture.set("fcm_key1", fixture.secondAccount)
@@ -130,9 +110,7 @@ import Testing
     }
 
     @Test func `are taken while the engine runs, and kept when their file breaks`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setFCM()
+        let fixture = try DeliveryFixture(.fcm)
         let directory = fixture.directory + "/keys"
         mkdir(directory, 0o755)
         try fixture.set("fcm_key_dir", directory)
@@ -157,10 +135,7 @@ import Testing
     }
 
     @Test func `are checked by pushwake check, each under its setting`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setFCM()
-        try fixture.set("fcm_app1", "com.example.one")
+        let fixture = try DeliveryFixture(.fcm, values: ["fcm_app1": "com.example.one"])
         try fixture.set("fcm_key1", fixture.directory + "/files/ca.pem")
         try fixture.set("fcm_app2", "com.example.two")
         try fixture.set("fcm_app3", "com.example.one")
@@ -175,10 +150,7 @@ import Testing
     }
 
     @Test func `are shown by explain with their project`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setFCM()
-        try fixture.set("fcm_app1", "com.example.one")
+        let fixture = try DeliveryFixture(.fcm, values: ["fcm_app1": "com.example.one"])
         try fixture.set("fcm_key1", fixture.secondAccount)
         try fixture.set("fcm_app2", "com.example.broken")
         try fixture.set("fcm_key2", "/nonexistent")

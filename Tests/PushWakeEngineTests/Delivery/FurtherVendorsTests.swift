@@ -14,9 +14,7 @@ import Testing
     private let call = PushContent(event: .call, callID: "c1@host", fromURI: "sip:bob@example.com", timeToLive: 40)
 
     @Test func `is woken through FlexiAPI, and other apps are not`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setFlexiAPI()
+        let fixture = try DeliveryFixture(.flexiAPI)
         let end = try fixture.push(linphone, call)
         #expect(end.verdict.outcome == .accepted)
         let sent = try #require(fixture.requests().first)
@@ -28,9 +26,7 @@ import Testing
     }
 
     @Test func `is not woken with a key that FlexiAPI does not know`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setFlexiAPI()
+        let fixture = try DeliveryFixture(.flexiAPI)
         let path = fixture.directory + "/other.key"
         try fixture.write(path, Array("another\n".utf8))
         try fixture.set(.flexiAPIKeyFile, to: path)
@@ -86,9 +82,7 @@ import Testing
 
     @Test(arguments: [(PushEvent.call, "10"), (.missed, "0"), (.cancel, "6")])
     func `is pushed with a token that the service account signed`(event: PushEvent, type: String) throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setHarmonyOS()
+        let fixture = try DeliveryFixture(.harmonyOS)
         let content = PushContent(event: event, callID: "c", fromURI: "sip:b@example.com", timeToLive: 40)
         #expect(try fixture.push(phone("MAMzLg"), content).verdict.outcome == .accepted)
         let sent = try #require(fixture.requests().first)
@@ -98,18 +92,14 @@ import Testing
 
     @Test(arguments: [("unregistered-1", Outcome.tokenGone), ("mismatch-1", .misconfigured)])
     func `is forgotten when Huawei says so, and no other`(token: String, outcome: Outcome) throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setHarmonyOS()
+        let fixture = try DeliveryFixture(.harmonyOS)
         let end = try fixture.push(phone(token), PushContent(event: .call, callID: "c", timeToLive: 40))
         #expect(end.verdict.outcome == outcome)
     }
 
     @Test func `is pushed again with another token when one is refused`() throws {
         let fixture = try DeliveryFixture(
-            script: #"{"rules":[{"provider":"harmonyos","status":401,"reason":"80200003","count":1}]}"#)
-        defer { fixture.end() }
-        try fixture.setHarmonyOS()
+            .harmonyOS, script: #"{"rules":[{"provider":"harmonyos","status":401,"reason":"80200003","count":1}]}"#)
         let end = try fixture.push(phone("MAMzLg"), PushContent(event: .call, callID: "c", timeToLive: 40))
         #expect(end.verdict.outcome == .accepted && end.attempts == 2)
     }
@@ -123,7 +113,6 @@ import Testing
 
     @Test func `is not pushed without a service account`() throws {
         let fixture = try DeliveryFixture()
-        defer { fixture.end() }
         let end = try fixture.push(phone("MAMzLg"), PushContent(event: .call, callID: "c"))
         #expect(end.verdict.detail == "set harmonyos_key to a service-account file")
     }

@@ -14,9 +14,7 @@ import Testing
         event: .call, callID: "call-1@host", fromURI: "sip:alice@example.com", fromDisplay: "Älice", timeToLive: 30)
 
     @Test func `goes out empty without keys and encrypted with them`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebPush()
+        let fixture = try DeliveryFixture(.webPush)
         for keys in [false, true] {
             let end = try fixture.push(fixture.subscription("phone", keys: keys), call)
             #expect(end.verdict.outcome == .accepted)
@@ -32,9 +30,7 @@ import Testing
     }
 
     @Test func `signs once for many pushes and uses one connection`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebPush()
+        let fixture = try DeliveryFixture(.webPush)
         let ends = try fixture.push((0..<50).map { (try fixture.subscription("phone-\($0)", keys: true), call) })
         #expect(ends.allSatisfy { $0.verdict.outcome == .accepted })
         let requests = try fixture.requests()
@@ -47,9 +43,7 @@ import Testing
         ("unregistered", 410, Outcome.tokenGone), ("expired", 404, .tokenGone), ("mismatch", 403, .tokenGone),
     ])
     func `hears that a subscription is gone`(name: String, status: Int, outcome: Outcome) throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebPush()
+        let fixture = try DeliveryFixture(.webPush)
         let end = try fixture.push(fixture.subscription(name, keys: true), call)
         #expect(end.verdict.outcome == outcome)
         #expect(end.status == status)
@@ -58,11 +52,10 @@ import Testing
 
     @Test func `is sent again after a 503 and gives up on a second 401`() throws {
         let fixture = try DeliveryFixture(
+            .webPush,
             script:
                 #"{"rules":[{"token":"busy","count":1,"status":503,"headers":{"retry-after":"0"}},{"token":"deaf","status":401}]}"#
         )
-        defer { fixture.end() }
-        try fixture.setWebPush()
         let busy = try fixture.push(fixture.subscription("busy", keys: true), call)
         #expect(busy.verdict.outcome == .accepted)
         #expect(busy.attempts == 2)
@@ -74,7 +67,6 @@ import Testing
     @Test(arguments: ["push.example.com", "*", "*.0.0.1"])
     func `goes nowhere that is not allowed`(hosts: String) throws {
         let fixture = try DeliveryFixture()
-        defer { fixture.end() }
         try fixture.setWebPush(hosts: hosts)
         let end = try fixture.push(fixture.subscription("phone", keys: true), call)
         #expect(end.verdict == Verdict(.rejected, reason: "ForbiddenURL"))
@@ -83,9 +75,7 @@ import Testing
     }
 
     @Test func `fails alone when its service is away`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebPush()
+        let fixture = try DeliveryFixture(.webPush)
         let away = Binding(provider: .webpush, token: "https://127.0.0.1:1/push/x", dialect: .rfc8599)
         let ends = try fixture.push([(away, call), (try fixture.subscription("phone", keys: false), call)], seconds: 1)
         #expect(ends[0].verdict.outcome == .unavailable)
@@ -93,9 +83,7 @@ import Testing
     }
 
     @Test func `takes keys that are no keys for a mistake of the phone`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebPush()
+        let fixture = try DeliveryFixture(.webPush)
         var binding = try fixture.subscription("phone", keys: true)
         binding.attributes["pn-p256dh"] = PushWakeCore.Base64URL.encode([UInt8](repeating: 4, count: 65))
         #expect(try fixture.push(binding, call).verdict == Verdict(.rejected, reason: "UnusableKeys"))
@@ -116,7 +104,6 @@ import Testing
 
     @Test func `have one channel each, and the idle ones make room`() throws {
         let fixture = try DeliveryFixture()
-        defer { fixture.end() }
         try fixture.setWebPush(hosts: "*.example.com")
         let channels = try builder(fixture).webPush()
         let first = try #require(channels.choice(for: binding(0)).channel)
@@ -130,7 +117,6 @@ import Testing
 
     @Test func `whose pushes come back later make room, and those come back all the same`() throws {
         let fixture = try DeliveryFixture()
-        defer { fixture.end() }
         try fixture.setWebPush(hosts: "*.example.com")
         let channels = try builder(fixture).webPush()
         fixture.loop.updateTime()
@@ -151,9 +137,7 @@ import Testing
 
     /// What was never sent has no answer, and says nothing of a service that is asked again much later.
     @Test func `have their time for an answer from the first push that is here`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebPush()
+        let fixture = try DeliveryFixture(.webPush)
         let channels = try builder(fixture).webPush()
         let away = Binding(provider: .webpush, token: "https://127.0.0.1:1/push/x", dialect: .rfc8599)
         let channel = try #require(channels.choice(for: away).channel as? WebPushChannel)
@@ -177,11 +161,8 @@ import Testing
     }
 
     @Test func `that are dead make room for one that lives`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebPush()
-        let delivery = fixture.delivery()
-        #expect(delivery.open() == [])
+        let fixture = try DeliveryFixture(.webPush)
+        let delivery = fixture.opened()
         // Connections are taken, and nothing is ever said.
         var deaf: [Socket] = []
         for _ in 0..<2 * WebPushChannels.mostServices {
@@ -211,9 +192,7 @@ import Testing
     }
 
     @Test func `that fail have a few lines in the log, however many there are`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebPush()
+        let fixture = try DeliveryFixture(.webPush)
         let away = (1...60).map { Binding(provider: .webpush, token: "https://127.0.0.1:\($0)/x", dialect: .rfc8599) }
         let content = PushContent(event: .call, callID: "c")
         let ends = try fixture.push(away.map { ($0, content) }, seconds: 2)
@@ -228,7 +207,6 @@ import Testing
         throws
     {
         let fixture = try DeliveryFixture()
-        defer { fixture.end() }
         try fixture.setWebPush(hosts: isNamed ? "localhost,*.example.com" : "*.example.com")
         let builder = try builder(fixture)
         let signer = try VAPIDKeyFile.read(fixture.settings.text(.vapidKey))

@@ -20,9 +20,7 @@ import Testing
     }
 
     @Test func `gets signed JSON with all that is known`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebhook()
+        let fixture = try DeliveryFixture(.webhook)
         let end = try fixture.push(binding("tok/1?&"), call)
         #expect(end.verdict.outcome == .accepted)
         #expect(end.status == 200)
@@ -43,9 +41,7 @@ import Testing
         ("invalid", 400, .rejected), ("mismatch", 403, .misconfigured),
     ])
     func `says by status what became of a push`(token: String, status: Int, outcome: Outcome) throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebhook()
+        let fixture = try DeliveryFixture(.webhook)
         let end = try fixture.push(binding(token), call)
         #expect(end.verdict.outcome == outcome)
         #expect(end.status == status)
@@ -54,6 +50,7 @@ import Testing
 
     @Test func `is asked again after 429 and 503, and after 500 where a second copy does no harm`() throws {
         let fixture = try DeliveryFixture(
+            .webhook,
             script: #"""
                 {"rules":[
                   {"provider":"webhook","token":"busy","count":1,"status":429,"headers":{"retry-after":"0"}},
@@ -63,8 +60,6 @@ import Testing
                   {"provider":"webhook","token":"moved","status":307,"headers":{"location":"/webhook/phone"}}
                 ]}
                 """#)
-        defer { fixture.end() }
-        try fixture.setWebhook()
         let chat = PushContent(event: .chat, callID: "c", fromURI: "sip:a@example.com", text: "hi")
         for (token, content, outcome, attempts) in [
             ("busy", chat, Outcome.accepted, 2), ("away", chat, .accepted, 2), ("ill", call, .accepted, 2),
@@ -80,19 +75,13 @@ import Testing
     }
 
     @Test func `means by its answers what the operator says`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebhook()
-        try fixture.set("webhook_answers", "410=rejected 2xx=token-gone")
+        let fixture = try DeliveryFixture(.webhook, values: ["webhook_answers": "410=rejected 2xx=token-gone"])
         #expect(try fixture.push(binding("unregistered"), call).verdict.outcome == .rejected)
         #expect(try fixture.push(binding("phone"), call).verdict.outcome == .tokenGone)
     }
 
     @Test func `signs path and query where there is no body`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebhook()
-        try fixture.set("webhook_method", "GET")
+        let fixture = try DeliveryFixture(.webhook, values: ["webhook_method": "GET"])
         try fixture.set("webhook_url", fixture.origin + "/webhook/$token?type=$type&event=$event&from=$from-uri")
         #expect(try fixture.push(binding("phone"), call).verdict.outcome == .accepted)
         let request = try #require(try fixture.requests().first)
@@ -101,9 +90,7 @@ import Testing
     }
 
     @Test func `is refused by a server with another secret, and keeps its own out of the log`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebhook()
+        let fixture = try DeliveryFixture(.webhook)
         let secret = "another-secret-of-enough-bytes"
         let headers = "X-Key: TOKEN-key-4711\n"
         try fixture.write(fixture.directory + "/secret", Array("\(secret)\n".utf8))
@@ -131,15 +118,11 @@ import Testing
     }
 
     @Test func `takes a new secret while the engine runs`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebhook()
+        let fixture = try DeliveryFixture(.webhook)
         let file = fixture.directory + "/secret"
         try fixture.write(file, Array("not-the-secret-of-the-server".utf8))
         try fixture.set("webhook_secret_file", file)
-        let delivery = fixture.delivery()
-        #expect(delivery.open() == [])
-        delivery.watchKeys()
+        let delivery = fixture.opened()
         #expect(try fixture.call(binding("phone"), delivery).outcome == .misconfigured)
         try fixture.write(file, try FileContent.read(fixture.directory + "/files/webhook.secret"))
         fixture.turn(seconds: 4) { fixture.lines.contains { $0.contains("keys for webhook have changed") } }
@@ -147,11 +130,7 @@ import Testing
     }
 
     @Test func `takes over a provider that it is told to, and no other`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebhook()
-        try fixture.setFCM()
-        try fixture.set("webhook_providers", "apns, pigeon")
+        let fixture = try DeliveryFixture(.webhook, .fcm, values: ["webhook_providers": "apns, pigeon"])
         let apple = Binding(provider: .apns, app: "com.example.phone", token: "00ff", dialect: .rfc8599)
         let google = Binding(provider: .fcm, app: "com.example.phone", token: "goog", dialect: .rfc8599)
         let ends = try fixture.push([
@@ -165,9 +144,7 @@ import Testing
     }
 
     @Test func `is never led to another path by a token`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebhook()
+        let fixture = try DeliveryFixture(.webhook)
         let end = try fixture.push(binding(".."), call)
         #expect(end.verdict == Verdict(.rejected, reason: "UnusableToken"))
         #expect(try fixture.requests().isEmpty)
@@ -203,9 +180,7 @@ import Testing
     }
 
     @Test func `with a short secret is told so, without it`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebhook()
+        let fixture = try DeliveryFixture(.webhook)
         try fixture.write(fixture.directory + "/short", Array("hunter2\n".utf8))
         try fixture.set("webhook_secret_file", fixture.directory + "/short")
         let message = SettingsInspection.inspect(fixture.settings).map(\.message).joined()

@@ -22,8 +22,7 @@ import Testing
             lead: Int64 = 150, settings: [String: String] = [:], store: any BindingStore = MemoryStore()
         ) throws {
             self.store = store
-            fixture = try DeliveryFixture()
-            try fixture.setFCM()
+            fixture = try DeliveryFixture(.fcm)
             for (name, value) in settings { try fixture.set(name, value) }
             let delivery = fixture.delivery()
             #expect(delivery.open() == [])
@@ -68,7 +67,6 @@ import Testing
         lead: Int64 = 150, settings: [String: String] = [:], _ body: (Bench) throws -> Void
     ) throws {
         let bench = try Bench(lead: lead, settings: settings)
-        defer { bench.fixture.end() }
         try body(bench)
     }
 
@@ -129,7 +127,6 @@ import Testing
         let path = "/tmp/pushwake-watch-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).db"
         defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
         let bench = try Bench(store: Self.file(path))
-        defer { bench.fixture.end() }
         try bench.register("bob")
         let other = try SQLiteDatabase(path: path, busyTimeout: 0)
         try other.execute("ALTER TABLE bindings RENAME TO elsewhere")
@@ -144,7 +141,6 @@ import Testing
         let path = "/tmp/pushwake-watch-\(SystemClock.processID())-\(UInt64.random(in: 0...UInt64.max)).db"
         defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
         let bench = try Bench(store: Self.file(path))
-        defer { bench.fixture.end() }
         let users = (0..<60).map { "user\($0)" }
         for user in users { try bench.register(user) }
         let other = try SQLiteDatabase(path: path, busyTimeout: 0)

@@ -104,13 +104,10 @@ import Testing
 
     @Test func `is taken without a restart, and a broken one is refused with one complaint`() throws {
         let fixture = try fixture()
-        defer { fixture.end() }
         let key = fixture.settings.text(.apnsKey)
         let right = try FileContent.read(key)
         try fixture.write(key, try PrivateKey.makeP256().pem())
-        let delivery = fixture.delivery()
-        #expect(delivery.open() == [])
-        delivery.watchKeys()
+        let delivery = fixture.opened()
         #expect(try fixture.call(phone, delivery).reason == "InvalidProviderToken")
 
         try fixture.write(key, right)
@@ -133,12 +130,9 @@ import Testing
 
     @Test func `pushes under way finish on the old connection, which ends after them`() throws {
         let fixture = try fixture()
-        defer { fixture.end() }
         fixture.play(#"{"rules": [{"provider": "apns", "delay_ms": 3500}]}"#)
         let key = fixture.settings.text(.apnsKey)
-        let delivery = fixture.delivery()
-        #expect(delivery.open() == [])
-        delivery.watchKeys()
+        let delivery = fixture.opened()
         var ends: [Verdict] = []
         fixture.loop.updateTime()
         for number in 0..<50 {
@@ -164,9 +158,7 @@ import Testing
     }
 
     @Test func `phones are told the new VAPID key`() throws {
-        let fixture = try DeliveryFixture()
-        defer { fixture.end() }
-        try fixture.setWebPush()
+        let fixture = try DeliveryFixture(.webPush)
         let path = "\(fixture.directory)/vapid.pem"
         let first = try PrivateKey.makeP256()
         try fixture.write(path, try first.pem())
