@@ -20,11 +20,7 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
         case .memory: return try body(MemoryStore(findsTokens: true))
         case .sqlite: return try withTemporaryDirectory { try body(Self.sqlite($0)) }
         case .buffered:
-            return try withTemporaryDirectory { directory in
-                let store = try BufferedStore(Self.sqlite(directory))
-                store.isAlone = true
-                return try body(store)
-            }
+            return try withTemporaryDirectory { try body(aloneStore(Self.sqlite($0))) }
         case .valkey: return try body(BlockingValkeyStore(.shared))
         case .cluster:
             return try body(
@@ -38,6 +34,16 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
         return try SQLiteStore(path: directory + "/bindings.db", options: options)
     }
 }
+
+/// A store that writes in groups, to which nobody else writes.
+func aloneStore(_ tables: consuming SQLiteStore, inGroups: Bool = true) throws(StoreError) -> BufferedStore {
+    let store = try BufferedStore(tables, inGroups: inGroups)
+    store.isAlone = true
+    return store
+}
+
+/// The same, of the tables in this file.
+func aloneStore(_ path: String) throws -> BufferedStore { try aloneStore(SQLiteStore(path: path)) }
 
 /// Seconds since 1970 at which the tests begin.
 let start: Int64 = 1_790_000_000

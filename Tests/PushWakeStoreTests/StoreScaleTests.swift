@@ -10,8 +10,7 @@ import Testing
     @Test(arguments: [(SampleKind.apns, 360), (.fcm, 420)])
     func `keeps a binding in few bytes, indices included`(kind: SampleKind, limit: Int) throws {
         let count = scale ?? 5000
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             try fill(path, with: kind, count: count)
             let perBinding = Double(try fileSize(path)) / Double(count)
             if scale != nil { print("scale: \(kind.rawValue): \(count) bindings, \(perBinding) bytes each") }
@@ -21,8 +20,7 @@ import Testing
 
     @Test func `keeps a PURR in few bytes, and finds its device as fast among many as among few`() throws {
         let users = scale.map { $0 / 10 } ?? 600
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             try fill(path, with: .apns, count: users)
             let before = try fileSize(path)
             let purrs = try tell(path, users: users, days: 8)

@@ -10,6 +10,12 @@ func withTemporaryDirectory<Result>(_ body: (String) throws -> Result) throws ->
     return try body(path)
 }
 
+/// The same with the path of a database in it.
+@discardableResult
+func withDatabasePath<Result>(_ body: (String) throws -> Result) throws -> Result {
+    try withTemporaryDirectory { try body($0 + "/bindings.db") }
+}
+
 /// Makes a directory of which nobody else knows the name.
 func makeTemporaryDirectory() throws -> String {
     var template = Array("/tmp/pushwake-store-XXXXXX".utf8CString)

@@ -139,8 +139,7 @@ import Testing
     }
 
     @Test func `has an index, also in a file of a release that made none`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             _ = try SQLiteStore(path: path).register([alice], now: start)
             let database = try SQLiteDatabase(path: path, busyTimeout: 100)
             try database.execute(

@@ -51,8 +51,7 @@ import Testing
     }
 
     @Test func `the file of the bindings is refused`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             _ = try SQLiteStore(path: path)
             #expect(throws: StoreError.self) { try UpstreamFile(path: path) }
         }

@@ -12,10 +12,8 @@ import Testing
     private func withStore(
         _ body: (_ store: BufferedStore, _ path: String, _ table: () throws -> [Binding]) throws -> Void
     ) throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
-            let store = try BufferedStore(SQLiteStore(path: path))
-            store.isAlone = true
+        try withDatabasePath { path in
+            let store = try aloneStore(path)
             try body(store, path) {
                 try SQLiteStore(reading: path).bindings(of: "alice@example.com", now: start)
             }
@@ -203,8 +201,7 @@ import Testing
         defer { removeDirectory(directory) }
         let path = directory + "/bindings.db"
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
-            let store = try BufferedStore(SQLiteStore(path: path))
-            store.isAlone = true
+            let store = try aloneStore(path)
             let full = Binding(
                 aor: "bob", provider: .webpush, environment: .sandbox, app: "an.app", team: "A1B2C3D4E5",
                 service: .remote,
@@ -222,8 +219,7 @@ import Testing
             kill(getpid(), SIGKILL)
         }
         #expect(try SQLiteStore(path: path).bindings(of: "alice@example.com", now: start).map(\.callID) == ["call-1"])
-        let store = try BufferedStore(SQLiteStore(path: path))
-        store.isAlone = true
+        let store = try aloneStore(path)
         #expect(store.takeFailure() == nil)
         #expect(
             try store.bindings(of: "alice@example.com", now: start) == [makeBinding(callID: "call-2", at: start + 60)])
@@ -238,15 +234,13 @@ import Testing
         defer { removeDirectory(directory) }
         let path = directory + "/bindings.db"
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
-            let store = try BufferedStore(SQLiteStore(path: path))
-            store.isAlone = true
+            let store = try aloneStore(path)
             _ = try store.register([makeBinding(), makeBinding(token: "second")], now: start)
             _ = try store.register([makeBinding(aor: "bob@example.com", token: "bob's")], now: start)
             kill(getpid(), SIGKILL)
         }
         #expect(try SQLiteStore(path: path).count() == 0)
-        let store = try BufferedStore(SQLiteStore(path: path))
-        store.isAlone = true
+        let store = try aloneStore(path)
         #expect(store.takeFailure() == nil)
         #expect(
             try store.bindings(of: "alice@example.com", now: start) == [makeBinding(), makeBinding(token: "second")])
@@ -255,17 +249,14 @@ import Testing
     }
 
     @Test func `adds no user again whom a killed process had written`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let newer = makeBinding(token: "newer", callID: "call-9", at: start + 9)
             do {
-                let store = try BufferedStore(SQLiteStore(path: path))
-                store.isAlone = true
+                let store = try aloneStore(path)
                 _ = try store.register([first], now: start)
             }
             _ = try SQLiteStore(path: path).register([newer], now: start + 9)
-            let store = try BufferedStore(SQLiteStore(path: path))
-            store.isAlone = true
+            let store = try aloneStore(path)
             #expect(try store.bindings(of: "alice@example.com", now: start) == [newer])
             #expect(try store.count() == 1)
         }
@@ -284,11 +275,9 @@ import Testing
     }
 
     @Test(arguments: [1, 7, 8, 30]) func `takes what is whole of a journal that was cut off`(missing: Int) throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             do {
-                let store = try BufferedStore(SQLiteStore(path: path))
-                store.isAlone = true
+                let store = try aloneStore(path)
                 _ = try store.register([first], now: start)
                 _ = try store.register([moved], now: start + 60)
                 _ = try store.register([makeBinding(callID: "call-3", at: start + 90)], now: start + 90)
@@ -296,32 +285,27 @@ import Testing
                 #expect(stat(path + "-refreshes", &status) == 0)
                 #expect(truncate(path + "-refreshes", status.st_size - off_t(missing)) == 0)
             }
-            let store = try BufferedStore(SQLiteStore(path: path))
-            store.isAlone = true
+            let store = try aloneStore(path)
             #expect(try store.bindings(of: "alice@example.com", now: start) == [moved])
         }
     }
 
     @Test func `leaves alone what another process has written since`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             do {
-                let store = try BufferedStore(SQLiteStore(path: path))
-                store.isAlone = true
+                let store = try aloneStore(path)
                 _ = try store.register([first], now: start)
                 _ = try store.register([moved], now: start + 60)
             }
             let newer = makeBinding(callID: "call-4", at: start + 600)
             _ = try SQLiteStore(path: path).register([newer], now: start + 600)
-            let store = try BufferedStore(SQLiteStore(path: path))
-            store.isAlone = true
+            let store = try aloneStore(path)
             #expect(try store.bindings(of: "alice@example.com", now: start) == [newer])
         }
     }
 
     @Test func `keeps nothing in memory while others may write`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let store = try BufferedStore(SQLiteStore(path: path))
             let other = try SQLiteStore(path: path)
             _ = try store.register([first], now: start)
@@ -338,10 +322,8 @@ import Testing
     private func withLockedTables(
         _ body: (_ store: BufferedStore, _ path: String, _ unlock: () throws -> Void) throws -> Void
     ) throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
-            let store = try BufferedStore(SQLiteStore(path: path, options: .init(busyTimeout: 5)))
-            store.isAlone = true
+        try withDatabasePath { path in
+            let store = try aloneStore(SQLiteStore(path: path, options: .init(busyTimeout: 5)))
             _ = try store.register([first], now: start)
             _ = try store.register([moved], now: start + 60)
             let other = try SQLiteDatabase(path: path, busyTimeout: 0)
@@ -388,10 +370,8 @@ import Testing
 
     /// The path of a store whose process has left these bindings in the journal.
     private func withLeftJournal(_ bindings: [Binding], _ body: (_ path: String) throws -> Void) throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
-            let store = try BufferedStore(SQLiteStore(path: path))
-            store.isAlone = true
+        try withDatabasePath { path in
+            let store = try aloneStore(path)
             for binding in bindings { _ = try store.register([binding], now: binding.registeredAt) }
             try body(path)
             withExtendedLifetime(store) {}
@@ -427,12 +407,10 @@ import Testing
             #expect(write(journal, [UInt8](repeating: 7, count: 20), 20) == 20)
             close(journal)
             do {
-                let store = try BufferedStore(SQLiteStore(path: path))
-                store.isAlone = true
+                let store = try aloneStore(path)
                 _ = try store.register([makeBinding(aor: "bob", token: "bob's")], now: start)
             }
-            let store = try BufferedStore(SQLiteStore(path: path))
-            store.isAlone = true
+            let store = try aloneStore(path)
             #expect(try store.bindings(of: "alice@example.com", now: start) == [first])
             #expect(try store.bindings(of: "bob", now: start).count == 1)
         }
@@ -445,8 +423,7 @@ import Testing
                 _ = try other.register([moved], now: start + 60)
                 _ = try other.remove(.all, of: "alice@example.com", reason: "by hand", now: start + 90)
             }
-            let store = try BufferedStore(SQLiteStore(path: path))
-            store.isAlone = true
+            let store = try aloneStore(path)
             #expect(try store.bindings(of: "alice@example.com", now: start).isEmpty)
             #expect(try fileSize(path + "-refreshes") == 0)
         }
@@ -454,8 +431,7 @@ import Testing
 
     @Test func `takes what was left, and writes each REGISTER at once, where nothing may wait`() throws {
         try withLeftJournal([first]) { (path) throws in
-            let store = try BufferedStore(SQLiteStore(path: path), inGroups: false)
-            store.isAlone = true
+            let store = try aloneStore(SQLiteStore(path: path), inGroups: false)
             #expect(try store.bindings(of: "alice@example.com", now: start) == [first])
             #expect(try store.register([moved], now: start + 60) == [first.contact])
             #expect(try fileSize(path + "-refreshes") == 0)

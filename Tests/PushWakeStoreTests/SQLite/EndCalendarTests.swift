@@ -47,8 +47,7 @@ import Testing
     private func open(_ path: String, findsEnds: Bool = true) throws -> BufferedStore {
         var options = SQLiteStore.Options()
         options.findsEnds = findsEnds
-        let store = try BufferedStore(SQLiteStore(path: path, options: options))
-        store.isAlone = true
+        let store = try aloneStore(SQLiteStore(path: path, options: options))
         return store
     }
 
@@ -67,8 +66,7 @@ import Testing
     }
 
     @Test func `are learned some rows at a time, the newest times of each`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             do {
                 let store = try open(path, findsEnds: false)
                 for user in 0..<25 { try put(user, at: 0, in: store) }
@@ -126,8 +124,7 @@ import Testing
     }
 
     @Test func `are learned anew when the clock is set back, and where others write`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let store = try open(path)
             try put(0, at: 0, in: store)
             try store.flush()
@@ -145,8 +142,7 @@ import Testing
     }
 
     @Test func `keep nobody waiting when the store is opened`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             do {
                 let store = try open(path, findsEnds: false)
                 for user in 0..<4000 { try put(user, at: 0, in: store) }

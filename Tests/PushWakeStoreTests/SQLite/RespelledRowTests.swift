@@ -15,8 +15,7 @@ import Testing
     }
 
     private func withStore(_ body: (_ store: BufferedStore, _ path: String) throws -> Void) throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let old = try SQLiteStore(path: path)
             _ = try old.register([binding()], now: start)
             let kind = BindingKind(of: binding())
@@ -25,8 +24,7 @@ import Testing
             try update.bind(1, TextPacking.plain.pack(token.uppercased()))
             try update.bind(2, packing.pack(binding().contact))
             try update.run()
-            let store = try BufferedStore(SQLiteStore(path: path))
-            store.isAlone = true
+            let store = try aloneStore(path)
             try body(store, path)
         }
     }

@@ -7,8 +7,7 @@ import Testing
 
 @Suite struct `PURRs in a SQLite file` {
     @Test func `are there after it was closed`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let purr: PURR
             do {
                 let store = try SQLiteStore(path: path)
@@ -60,8 +59,7 @@ import Testing
     }
 
     @Test func `come to a file that was made before there were any`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             do { _ = try SQLiteStore(path: path).register([makeBinding()], now: start) }
             do {
                 let database = try SQLiteDatabase(path: path, busyTimeout: 100)

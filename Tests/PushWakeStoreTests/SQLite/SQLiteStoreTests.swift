@@ -21,8 +21,7 @@ import Testing
     }
 
     @Test func `keeps others from a file that they could read`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             try write([], to: path)
             #expect(chmod(path, 0o644) == 0)
             let store = try SQLiteStore(path: path)
@@ -48,8 +47,7 @@ import Testing
     }
 
     @Test func `has its bindings after it was closed and opened again`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             for index in 0..<3 {
                 let store = try SQLiteStore(path: path)
                 #expect(try store.count() == index)
@@ -96,8 +94,7 @@ import Testing
 
     @Test(arguments: [100, 4096, 20_000])
     func `leaves a damaged file as it is`(size: Int) throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let bytes = [UInt8](repeating: 0x55, count: size)
             try write(bytes, to: path)
             let error = #expect(throws: StoreError.self) { try SQLiteStore(path: path) }
@@ -108,8 +105,7 @@ import Testing
     }
 
     @Test func `gives up a row that cannot be read, says so once, and takes the phone back`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             func phone(_ name: String, cseq: UInt32 = 1) -> Binding {
                 makeBinding(token: name, instance: name, contact: "sip:\(name)@192.0.2.1", callID: name, cseq: cseq)
             }
@@ -132,8 +128,7 @@ import Testing
     }
 
     @Test func `answers damage in the middle with an error`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             do {
                 let store = try SQLiteStore(path: path)
                 for index in 0..<500 { _ = try store.register([makeBinding(aor: "user\(index)")], now: start) }
@@ -171,8 +166,7 @@ import Testing
     }
 
     @Test func `refuses the file of a newer release`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             do { _ = try SQLiteStore(path: path) }
             do { try SQLiteDatabase(path: path, busyTimeout: 0).execute("PRAGMA user_version=99") }
             let error = #expect(throws: StoreError.self) { try SQLiteStore(path: path) }
@@ -182,8 +176,7 @@ import Testing
     }
 
     @Test func `brings an older file up to date step by step`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             do { _ = try SQLiteStore(path: path).register([makeBinding()], now: start) }
             let database = try SQLiteDatabase(path: path, busyTimeout: 0)
             let steps = SQLiteSchema.steps + ["ALTER TABLE users ADD COLUMN note TEXT", "UPDATE users SET note = 'x'"]
@@ -194,8 +187,7 @@ import Testing
     }
 
     @Test func `keeps the old format when a step fails`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             do { _ = try SQLiteStore(path: path).register([makeBinding()], now: start) }
             let database = try SQLiteDatabase(path: path, busyTimeout: 0)
             let steps = SQLiteSchema.steps + ["DELETE FROM users; DELETE FROM no_such_table"]
@@ -208,8 +200,7 @@ import Testing
     // MARK: Room
 
     @Test func `changes nothing and still reads when no room is left`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let store = try SQLiteStore(path: path, options: .init(pageLimit: 24))
             var stored = 0
             let error = #expect(throws: StoreError.self) {
@@ -279,8 +270,7 @@ import Testing
     }
 
     @Test func `keeps apps past the table of kinds in the rows`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let store = try SQLiteStore(path: path)
             let database = try SQLiteDatabase(path: path, busyTimeout: 0)
             try database.execute(
@@ -301,8 +291,7 @@ import Testing
     }
 
     @Test func `drops users of whom nothing is left`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let store = try SQLiteStore(path: path, options: .init(tombstoneLifetime: 10))
             for index in 0..<50 {
                 _ = try store.register([makeBinding(aor: "user\(index)", keep: index == 7 ? 1000 : 10)], now: start)
@@ -317,8 +306,7 @@ import Testing
     // MARK: Others
 
     @Test func `shares its file with another store`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let stores = [try SQLiteStore(path: path), try SQLiteStore(path: path)]
             for index in 0..<40 {
                 let binding = makeBinding(
@@ -332,8 +320,7 @@ import Testing
     }
 
     @Test func `says that another process holds the lock`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let store = try SQLiteStore(path: path, options: .init(busyTimeout: 5))
             _ = try store.register([makeBinding()], now: start)
             let other = try SQLiteDatabase(path: path, busyTimeout: 0)
@@ -349,8 +336,7 @@ import Testing
     }
 
     @Test func `empties its log without waiting for a reader`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let store = try SQLiteStore(path: path)
             let checkpointer = try SQLiteCheckpointer(path: path)
             _ = try store.register([makeBinding()], now: start)
@@ -367,8 +353,7 @@ import Testing
     }
 
     @Test func `has its log emptied by a thread that ends with its owner`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let store = try SQLiteStore(path: path)
             let before = size(of: path)
             let thread = try CheckpointThread(path: path, everyMilliseconds: 10)
@@ -382,8 +367,7 @@ import Testing
 
     @Test(arguments: [Int64.min, -1, .max - 1, .max])
     func `stores phones whatever numbers its apps have`(id: Int64) throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let store = try SQLiteStore(path: path)
             try SQLiteDatabase(path: path, busyTimeout: 100).execute("INSERT INTO kinds(id) VALUES(\(id))")
             _ = try store.register([makeBinding()], now: start)
@@ -396,8 +380,7 @@ import Testing
     }
 
     @Test func `bounds its log when nobody checkpoints`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let store = try SQLiteStore(path: path, options: .init(logLimit: 64))
             for index in 0..<2000 { _ = try store.register([makeBinding(aor: "user\(index)")], now: start) }
             #expect(size(of: path + "-wal") < 128 * 4200)

@@ -6,8 +6,7 @@ import Testing
 
 @Suite struct `Processes that share a store` {
     @Test func `rely on being alone only when they are`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let first = try #require(StoreShare(storePath: path))
             #expect(!first.hasOthers)
             #expect(first.rely())
@@ -27,8 +26,7 @@ import Testing
     }
 
     @Test func `are forgotten when they end, however they end`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             let first = try #require(StoreShare(storePath: path))
             do {
                 let second = try #require(StoreShare(storePath: path))
@@ -50,16 +48,14 @@ import Testing
 
     @Test func `cannot be told of where no file can be made`() throws {
         #expect(StoreShare(storePath: "/no/such/place/bindings.db") == nil)
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             mkdir(path + "-lock", 0o700)
             #expect(StoreShare(storePath: path) == nil)
         }
     }
 
     @Test func `leave a file that only the owner may open`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             _ = try #require(StoreShare(storePath: path))
             var status = stat()
             #expect(stat(path + "-lock", &status) == 0)

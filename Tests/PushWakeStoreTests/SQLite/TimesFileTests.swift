@@ -21,17 +21,10 @@ import Testing
         return later
     }
 
-    private func open(_ path: String) throws -> BufferedStore {
-        let store = try BufferedStore(SQLiteStore(path: path))
-        store.isAlone = true
-        return store
-    }
-
     /// A store with one binding that is in the tables.
     private func withStore(_ body: (_ store: BufferedStore, _ path: String) throws -> Void) throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
-            let store = try open(path)
+        try withDatabasePath { path in
+            let store = try aloneStore(path)
             _ = try store.register([first], now: start)
             try store.flush()
             try body(store, path)
@@ -53,7 +46,7 @@ import Testing
                 #expect(try SQLiteStore(reading: path).bindings(of: aor, now: start) == [refresh(after: seconds)])
             }
             #expect(try tableTimes(path) == start)
-            #expect(try open(path).bindings(of: aor, now: start) == [refresh(after: 180)])
+            #expect(try aloneStore(path).bindings(of: aor, now: start) == [refresh(after: 180)])
         }
     }
 
@@ -62,8 +55,7 @@ import Testing
         defer { removeDirectory(directory) }
         let path = directory + "/bindings.db"
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
-            let store = try BufferedStore(SQLiteStore(path: path))
-            store.isAlone = true
+            let store = try aloneStore(path)
             _ = try store.register([makeBinding()], now: start)
             try store.flush()
             _ = try store.register([makeBinding(cseq: 2, at: start + 60)], now: start + 60)
@@ -80,8 +72,7 @@ import Testing
         let path = directory + "/bindings.db"
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [path = path as String, count = count as Int, keep = keep as Int64] in
-            let store = try BufferedStore(SQLiteStore(path: path))
-            store.isAlone = true
+            let store = try aloneStore(path)
             for (cseq, seconds) in [(1, 0), (2, 60)] as [(UInt32, Int64)] {
                 _ = try store.register(
                     (0..<count).map {
@@ -92,7 +83,7 @@ import Testing
             kill(getpid(), SIGKILL)
         }
         #expect(
-            try open(path).bindings(of: aor, now: start).map(\.registeredAt)
+            try aloneStore(path).bindings(of: aor, now: start).map(\.registeredAt)
                 == Array(repeating: start + 60, count: count))
     }
 
@@ -184,9 +175,8 @@ import Testing
     }
 
     @Test(arguments: 1...4) func `keeps the times of all bindings of one REGISTER`(count: Int) throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
-            let store = try open(path)
+        try withDatabasePath { path in
+            let store = try aloneStore(path)
             let all = (0..<count).map { makeBinding(token: "token \($0)") }
             for seconds in [0, 60, 120, 180] as [Int64] {
                 let now = all.map { refresh(after: seconds, of: $0) }
@@ -288,15 +278,14 @@ import Testing
             #expect(try SQLiteStore(reading: path).bindings(of: aor, now: start) == [refresh(after: 60)])
             unlink(path + "-times")
             #expect(try SQLiteStore(reading: path).bindings(of: aor, now: start) == [first])
-            #expect(try open(path).bindings(of: aor, now: start) == [first])
+            #expect(try aloneStore(path).bindings(of: aor, now: start) == [first])
         }
     }
 
     @Test func `go to the tables where there can be no file`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
+        try withDatabasePath { path in
             #expect(mkdir(path + "-times", 0o700) == 0)
-            let store = try open(path)
+            let store = try aloneStore(path)
             for seconds in [0, 60, 120] as [Int64] {
                 _ = try store.register([refresh(after: seconds)], now: start + seconds)
                 try store.flush()
@@ -306,9 +295,8 @@ import Testing
     }
 
     @Test func `are of the row as housekeeping has left it`() throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
-            let store = try open(path)
+        try withDatabasePath { path in
+            let store = try aloneStore(path)
             _ = try store.register([makeBinding(expires: 60, keep: 60)], now: start)
             try store.flush()
             _ = try store.bindings(of: aor, now: start)
@@ -327,9 +315,8 @@ import Testing
 
     @Test(arguments: [600, 86_400, 90_000] as [Int64])
     func `may be lost without the loss of a phone that is registered`(keep: Int64) throws {
-        try withTemporaryDirectory { directory in
-            let path = directory + "/bindings.db"
-            let store = try open(path)
+        try withDatabasePath { path in
+            let store = try aloneStore(path)
             let first = makeBinding(expires: 600, keep: keep)
             for seconds in stride(from: 0, through: 86_100, by: 300) as StrideThrough<Int64> {
                 _ = try store.register([refresh(after: seconds, of: first)], now: start + seconds)

@@ -24,7 +24,7 @@ private let aor = "alice@example.com"
         let a = try ValkeyNode(.shared, name: "a", prefix: prefix)
         let b = try ValkeyNode(.shared, name: "b", prefix: prefix)
         #expect(a.connect() && b.connect())
-        _ = try a.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+        try a.register(makeBinding())
         func rest() throws -> Int? {
             Int(try ValkeyServer.shared.output("ttl '\(prefix):{:\(aor)}h'").filter(\.isNumber))
         }
@@ -50,9 +50,7 @@ private let aor = "alice@example.com"
         }
         #expect(a.wait { known == true && count == 0 })
         let word = Array("registered".utf8)
-        _ = try b.ask(announcing: word) { (store) throws(StoreError) in
-            try store.register([makeBinding()], now: start)
-        }
+        try b.register(makeBinding(), announcing: word)
         #expect(a.wait(5000) { a.heard == [word] })
     }
 
@@ -60,7 +58,7 @@ private let aor = "alice@example.com"
         let server = ValkeyServer()
         let node = try ValkeyNode(server, name: "a", prefix: "p")
         #expect(node.connect())
-        _ = try node.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+        try node.register(makeBinding())
         try server.run("config set min-replicas-to-write 1")
         var state: HoldState?
         node.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
@@ -82,8 +80,8 @@ private let aor = "alice@example.com"
     @Test func `may ask before the first connection stands`() throws {
         let node = try ValkeyNode(.shared, name: "a", prefix: NameSource().next())
         let binding = makeBinding()
-        _ = try node.ask { (store) throws(StoreError) in try store.register([binding], now: start) }
-        #expect(try node.ask { (store) throws(StoreError) in try store.bindings(of: aor, now: start) } == [binding])
+        try node.register(binding)
+        #expect(try node.bindings() == [binding])
     }
 
     /// A list of three that begins with this word looks like what a subscription brings.

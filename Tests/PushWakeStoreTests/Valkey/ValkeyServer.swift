@@ -4,6 +4,7 @@ import Glibc
 import PushWakeCore
 import PushWakeStore
 import PushWakeSystem
+import Testing
 
 /// A real Valkey or Redis on a Unix socket in a directory of its own; it ends with this object, or with this process.
 final class ValkeyServer: @unchecked Sendable {
@@ -173,6 +174,12 @@ final class ValkeyNode {
 
     func connect() -> Bool { wait { store.isReady } }
 
+    /// One turn, beside another node's; true.
+    func turns() -> Bool {
+        loop.turn(waitingUpTo: 1)
+        return true
+    }
+
     /// Asks, and turns until the answer is there.
     func ask<Answer>(
         _ aor: String = "alice@example.com", now: Int64 = start, keepsTrying: Bool = false,
@@ -186,6 +193,33 @@ final class ValkeyNode {
         guard let result else { throw .unusable("no answer") }
         return try result.get()
     }
+
+    @discardableResult
+    func register(
+        _ binding: Binding, keepsTrying: Bool = false, announcing: [UInt8]? = nil
+    ) throws(StoreError) -> [String]? {
+        let now = binding.registeredAt
+        return try ask(binding.aor, now: now, keepsTrying: keepsTrying, announcing: announcing) {
+            (store) throws(StoreError) in try store.register([binding], now: now)
+        }
+    }
+
+    func bindings(now: Int64 = start) throws(StoreError) -> [Binding] {
+        try ask(now: now) { (store) throws(StoreError) in try store.bindings(of: "alice@example.com", now: now) }
+    }
+
+    /// Holds a request for Alice: her bindings, and whether another node has it.
+    func hold(now: Int64 = start) -> (bindings: [Binding]?, isClaimed: Bool)? {
+        var held: ([Binding]?, Bool)?
+        store.hold(for: "alice@example.com", claim: "call", seconds: 100, now: now) { (store) throws(StoreError) in
+            try store.bindings(of: "alice@example.com", now: now)
+        } then: {
+            held = (try? $0.get(), $1.isClaimed)
+        }
+        #expect(wait { held != nil })
+        return held
+    }
+
     /// Reads, again and again, until there is an answer.
     func read(now: Int64 = start) -> [Binding]? {
         var found: [Binding]?

@@ -40,12 +40,8 @@ private let aor = "alice@example.com"
                     }
                 }
                 // Both have read before either writes.
-                #expect(
-                    a.wait {
-                        b.loop.turn(waitingUpTo: 1); return open == 0
-                    })
-                let stored = try a.ask(now: time) { (store) throws(StoreError) in try store.bindings(of: aor, now: time)
-                }
+                #expect(a.wait { b.turns() && open == 0 })
+                let stored = try a.bindings(now: time)
                 #expect(stored.map(\.token) == ["token of \(round)"])
             }
         }
@@ -60,18 +56,15 @@ private let aor = "alice@example.com"
                     let phone = makeBinding(token: id, instance: id, contact: "sip:\(id)@192.0.2.1", callID: id)
                     node.store.ask(about: aor, now: start, keepsTrying: false, announcing: nil) {
                         (store) throws(StoreError) in
-                        try store.register([phone], now: start)
+                        _ = try store.register([phone], now: start)
                     } then: { result in
                         #expect(throws: Never.self) { try result.get() }
                         open -= 1
                     }
                 }
             }
-            #expect(
-                a.wait {
-                    b.loop.turn(waitingUpTo: 1); return open == 0
-                })
-            let stored = try b.ask { (store) throws(StoreError) in try store.bindings(of: aor, now: start) }
+            #expect(a.wait { b.turns() && open == 0 })
+            let stored = try b.bindings()
             #expect(stored.count == 40)
         }
     }
@@ -80,9 +73,9 @@ private let aor = "alice@example.com"
         try withNodes { a, b in
             let newer = makeBinding(token: "new", cseq: 9, at: start + 5)
             let older = makeBinding(token: "old", cseq: 8, at: start + 6)
-            _ = try a.ask { (store) throws(StoreError) in try store.register([newer], now: start + 5) }
-            _ = try b.ask { (store) throws(StoreError) in try store.register([older], now: start + 6) }
-            let stored = try a.ask { (store) throws(StoreError) in try store.bindings(of: aor, now: start + 6) }
+            try a.register(newer)
+            try b.register(older)
+            let stored = try a.bindings(now: start + 6)
             #expect(stored == [newer])
         }
     }
@@ -109,28 +102,13 @@ private let aor = "alice@example.com"
     @Test func `tells the node that holds a request of a phone that registers at another`() throws {
         try withNodes { a, b in
             let phone = makeBinding()
-            _ = try b.ask { (store) throws(StoreError) in try store.register([phone], now: start) }
-            var held: ([Binding], Bool)?
-            a.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
-                try store.bindings(of: aor, now: start)
-            } then: {
-                held = ((try? $0.get()) ?? [], $1.isClaimed)
-            }
-            #expect(a.wait { held != nil })
-            #expect(held?.0 == [phone] && held?.1 == false)
+            try b.register(phone)
+            let held = a.hold()
+            #expect(held?.bindings == [phone] && held?.isClaimed == false)
             // The same request at another node: the first one pushes.
-            var second: Bool?
-            b.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
-                try store.bindings(of: aor, now: start)
-            } then: {
-                second = $1.isClaimed
-            }
-            #expect(b.wait { second != nil })
-            #expect(second == true)
+            #expect(b.hold()?.isClaimed == true)
             let again = makeBinding(cseq: 2, at: start + 1)
-            _ = try b.ask(announcing: Array("registered".utf8)) { (store) throws(StoreError) in
-                try store.register([again], now: start + 1)
-            }
+            try b.register(again, announcing: Array("registered".utf8))
             #expect(a.wait { a.heard == [Array("registered".utf8)] })
             // A REGISTER that changes nothing is told too, and nobody hears of his own.
             _ = try b.ask(announcing: Array("more".utf8)) { (store) throws(StoreError) in true }
@@ -142,11 +120,11 @@ private let aor = "alice@example.com"
     @Test func `needs no script that somebody has removed`() throws {
         let server = ValkeyServer()
         try withNodes(server) { a, _ in
-            _ = try a.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+            try a.register(makeBinding())
             try flushScripts(server)
             let again = makeBinding(token: "other", cseq: 2)
-            _ = try a.ask { (store) throws(StoreError) in try store.register([again], now: start) }
-            #expect(try a.ask { (store) throws(StoreError) in try store.bindings(of: aor, now: start) } == [again])
+            try a.register(again)
+            #expect(try a.bindings() == [again])
         }
     }
 
@@ -157,17 +135,11 @@ private let aor = "alice@example.com"
         try withNodes(server, { $0.timeout = 300 }) { a, b in
             server.stop()
             let begin = SystemClock.monotonicMilliseconds()
-            #expect(throws: StoreError.self) {
-                try a.ask(keepsTrying: true) { (store) throws(StoreError) in
-                    try store.register([makeBinding()], now: start)
-                }
-            }
+            #expect(throws: StoreError.self) { try a.register(makeBinding(), keepsTrying: true) }
             let first = SystemClock.monotonicMilliseconds() - begin
             #expect(first >= 300 && first < 3000)
             // Nobody waits for it any more.
-            #expect(throws: StoreError.self) {
-                try a.ask { (store) throws(StoreError) in try store.bindings(of: aor, now: start) }
-            }
+            #expect(throws: StoreError.self) { try a.bindings() }
             #expect(SystemClock.monotonicMilliseconds() - begin - first < 300)
             #expect(a.store.backlog == 1)
             server.goOn()
@@ -182,19 +154,12 @@ private let aor = "alice@example.com"
         try withNodes(server, { $0.timeout = 300 }) { a, b in
             server.stop()
             let late = makeBinding(token: "late", contact: "sip:late@192.0.2.1", callID: "late")
-            #expect(throws: StoreError.self) {
-                try a.ask(keepsTrying: true) { (store) throws(StoreError) in try store.register([late], now: start) }
-            }
+            #expect(throws: StoreError.self) { try a.register(late, keepsTrying: true) }
             server.goOn()
             // The other node is faster.
             #expect(b.wait { b.store.isReady })
             let newer = makeBinding(token: "newer", callID: "newer", at: start + 9)
-            #expect(
-                b.wait {
-                    (try? b.ask(now: start + 9) { (store) throws(StoreError) in
-                        try store.register([newer], now: start + 9)
-                    }) != nil
-                })
+            #expect(b.wait { (try? b.register(newer)) != nil })
             #expect(a.wait { a.store.backlog == 0 })
             #expect(b.read(now: start + 9) == [newer])
         }
@@ -205,27 +170,12 @@ private let aor = "alice@example.com"
         try withNodes(server, { $0.timeout = 300 }) { a, b in
             server.stop()
             let late = makeBinding(token: "late", contact: "sip:late@192.0.2.1", callID: "late")
-            #expect(throws: StoreError.self) {
-                try a.ask(keepsTrying: true, announcing: Array("late".utf8)) { (store) throws(StoreError) in
-                    try store.register([late], now: start)
-                }
-            }
+            #expect(throws: StoreError.self) { try a.register(late, keepsTrying: true, announcing: Array("late".utf8)) }
             server.goOn()
             let newer = makeBinding(token: "newer", callID: "newer", at: start + 9)
             #expect(b.wait { b.store.isReady })
-            #expect(
-                b.wait {
-                    (try? b.ask(now: start + 9) { (store) throws(StoreError) in
-                        try store.register([newer], now: start + 9)
-                    }) != nil
-                })
-            var isHeld = false
-            b.store.hold(for: aor, claim: "call", seconds: 100, now: start + 9) { (store) throws(StoreError) in
-                try store.bindings(of: aor, now: start + 9)
-            } then: { _, _ in
-                isHeld = true
-            }
-            #expect(b.wait { isHeld })
+            #expect(b.wait { (try? b.register(newer)) != nil })
+            #expect(b.hold(now: start + 9) != nil)
             #expect(a.wait { a.store.backlog == 0 })
             // Announcements come in their order: one that came before this one would have been heard.
             _ = try a.ask(now: start + 10, announcing: Array("last".utf8)) { (store) throws(StoreError) in true }
@@ -238,11 +188,7 @@ private let aor = "alice@example.com"
         let server = ValkeyServer()
         try withNodes(server, { $0.timeout = 300 }) { a, _ in
             server.stop()
-            #expect(throws: StoreError.self) {
-                try a.ask(keepsTrying: true) { (store) throws(StoreError) in
-                    try store.register([makeBinding()], now: start)
-                }
-            }
+            #expect(throws: StoreError.self) { try a.register(makeBinding(), keepsTrying: true) }
             server.goOn()
             // It leaves while its REGISTER still waits, or is on its way, or is stored: what cannot be stored now waits too.
             _ = try? a.ask(now: start + 5, keepsTrying: true) { (store) throws(StoreError) in
@@ -264,18 +210,6 @@ private let aor = "alice@example.com"
         }
     }
 
-    /// Holds a request, and says whether another node may push for it.
-    private func isClaimed(_ node: ValkeyNode) -> Bool? {
-        var answer: Bool?
-        node.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
-            true
-        } then: {
-            answer = $1.isClaimed
-        }
-        #expect(node.wait { answer != nil })
-        return answer
-    }
-
     /// Asks once more, as a node does after `claimPause`.
     private func isClaimedStill(_ node: ValkeyNode) -> Bool? {
         var answer: Bool?
@@ -288,23 +222,23 @@ private let aor = "alice@example.com"
 
     @Test func `has one node push for a request that two have`() throws {
         try withNodes(.shared, { $0.timeout = 300 }) { a, b in
-            _ = try b.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
-            #expect(isClaimed(a) == false)
+            try b.register(makeBinding())
+            #expect(a.hold()?.isClaimed == false)
             a.store.confirmClaim("call", of: aor)
             a.loop.turn(waitingUpTo: 0)
-            #expect(isClaimed(b) == true)
+            #expect(b.hold()?.isClaimed == true)
             #expect(isClaimedStill(b) == true)
             // The same once more, at the node that pushes.
-            #expect(isClaimed(a) == false)
+            #expect(a.hold()?.isClaimed == false)
             #expect(isClaimedStill(a) == false)
         }
     }
 
     @Test func `lets another node push when the first has not said that it does`() throws {
         try withNodes(.shared, { $0.timeout = 300 }) { a, b in
-            _ = try b.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
-            #expect(isClaimed(a) == false)
-            #expect(isClaimed(b) == true)
+            try b.register(makeBinding())
+            #expect(a.hold()?.isClaimed == false)
+            #expect(b.hold()?.isClaimed == true)
             #expect(isClaimedStill(b) == false)
             #expect(isClaimedStill(a) == true)
         }
@@ -314,7 +248,7 @@ private let aor = "alice@example.com"
     @Test func `loses no push when the server stands still for as long as a question waits`() throws {
         let server = ValkeyServer()
         try withNodes(server, { $0.timeout = 250 }) { a, b in
-            _ = try b.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+            try b.register(makeBinding())
             server.stop()
             a.loop.updateTime()
             b.loop.updateTime()
@@ -372,23 +306,14 @@ private let aor = "alice@example.com"
     @Test func `goes on reading when the server takes no writes, and stores later`() throws {
         let server = ValkeyServer()
         try withNodes(server) { a, _ in
-            _ = try a.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+            try a.register(makeBinding())
             try server.run("config set min-replicas-to-write 1")
             let again = makeBinding(token: "other", cseq: 2)
-            #expect(throws: StoreError.self) {
-                try a.ask(keepsTrying: true) { (store) throws(StoreError) in try store.register([again], now: start) }
-            }
-            var held: [Binding]?
-            a.store.hold(for: aor, claim: "call", seconds: 100, now: start) { (store) throws(StoreError) in
-                try store.bindings(of: aor, now: start)
-            } then: { result, _ in
-                held = (try? result.get()) ?? []
-            }
-            #expect(a.wait { held != nil })
-            #expect(held == [makeBinding()])
+            #expect(throws: StoreError.self) { try a.register(again, keepsTrying: true) }
+            #expect(a.hold()?.bindings == [makeBinding()])
             try server.run("config set min-replicas-to-write 0")
             #expect(a.wait { a.store.backlog == 0 })
-            #expect(try a.ask { (store) throws(StoreError) in try store.bindings(of: aor, now: start) } == [again])
+            #expect(try a.bindings() == [again])
         }
     }
 
@@ -401,7 +326,7 @@ private let aor = "alice@example.com"
         #expect(!node.lines.contains { $0.contains("wrong\n") || $0.contains("secret") })
         try server.write("secret\n", to: file)
         #expect(node.connect())
-        _ = try node.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+        try node.register(makeBinding())
     }
 
     @Test func `repeats no password that the server repeats`() throws {
@@ -421,7 +346,7 @@ private let aor = "alice@example.com"
         let address = try ValkeyAddress("redis+sentinel://127.0.0.1:1,127.0.0.1:\(sentinel.port)/push")
         let node = try ValkeyNode(master, access: ValkeyAccess(address))
         #expect(node.connect())
-        _ = try node.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+        try node.register(makeBinding())
         // A Sentinel finds replicas by asking the master now and then; the write has to have reached this one.
         try master.run("wait 1 10000")
         #expect(node.wait { (try? sentinel.output("sentinel replicas push").contains("\(replica.port)")) == true })
@@ -430,7 +355,7 @@ private let aor = "alice@example.com"
         #expect(node.wait(30_000) { node.store.isReady })
         #expect(node.read() == [makeBinding()])
         let again = makeBinding(token: "other", cseq: 2)
-        _ = try node.ask { (store) throws(StoreError) in try store.register([again], now: start) }
+        try node.register(again)
         #expect(try replica.output("role").contains("master"))
     }
 
@@ -445,12 +370,11 @@ private let aor = "alice@example.com"
     @Test func `connects again when the server was killed`() throws {
         let server = ValkeyServer("--appendonly yes --appendfsync always")
         try withNodes(server) { a, _ in
-            _ = try a.ask { (store) throws(StoreError) in try store.register([makeBinding()], now: start) }
+            try a.register(makeBinding())
             server.killAndRestart("--appendonly yes --appendfsync always")
             #expect(a.wait { !a.store.isReady })
             #expect(a.connect())
-            #expect(
-                try a.ask { (store) throws(StoreError) in try store.bindings(of: aor, now: start) } == [makeBinding()])
+            #expect(try a.bindings() == [makeBinding()])
         }
     }
 }
