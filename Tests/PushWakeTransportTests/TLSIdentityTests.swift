@@ -139,8 +139,7 @@ import Testing
         let bytes = try made("a.p12", by: "\(Self.export) \(options)")
         for _ in 0..<20 { _ = try TLSIdentity.read(bytes, password: "") }
         // The key and the certificate work in TLS afterwards, with everybody else's ciphers.
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool(identity: try TLSIdentity.read(bytes, password: ""))
         #expect(bench.send(pool)?.response?.status == 200)
     }

@@ -32,8 +32,7 @@ import Testing
         protocols: [TLSContext.ApplicationProtocol] = [.http2, .http1],
         configure: (inout HTTPPoolConfiguration) -> Void = { _ in }
     ) throws -> (Workbench, HTTPConnectionPool) {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool(protocols: protocols, configure: configure)
         #expect(bench.send(pool)?.response?.status == 200)
         return (bench, pool)
@@ -102,8 +101,7 @@ import Testing
     }
 
     @Test func `that has closed before a request came loses none`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool()
         var results: [HTTPResult] = []
         for number in 0..<5 {
@@ -156,8 +154,7 @@ import Testing
     }
 
     @Test func `that says nothing from the first request on is left as soon`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool { ($0.silence, $0.answerTimeout) = (300, 5000) }
         bench.script = { request, connection in
             guard connection.id == 1 else { return connection.respond(request.stream, HTTPResponse(status: 200)) }
@@ -171,8 +168,7 @@ import Testing
     }
 
     @Test func `that says nothing on any connection is named when the time is over`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         bench.script = { _, connection in connection.pauseReading() }
         let pool = try bench.makePool { ($0.silence, $0.answerTimeout, $0.firstPause) = (200, 5000, 6000) }
         bench.loop.updateTime()
@@ -260,8 +256,7 @@ import Testing
     }
 
     @Test func `is left when it gives signs of life but no answers`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool { $0.answerTimeout = 200 }
         bench.script = { request, connection in
             if connection.id > 1 { connection.respond(request.stream, HTTPResponse(status: 200)) }

@@ -9,8 +9,7 @@ import Testing
 
 @Suite(.serialized) struct `HTTP connection pool` {
     @Test func `gets the answer to a request`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool()
         let response = try #require(bench.send(pool, path: "/one")?.response)
         #expect(response.status == 200)
@@ -19,7 +18,7 @@ import Testing
 
     @Test func `that was opened before a request is tried until it is reached`() throws {
         let bench = try Workbench()
-        let server = try bench.serve()
+        let server = try #require(bench.serve().server)
         let pools = try (kept: bench.makePool(), other: bench.makePool())
         server.close()
         bench.loop.turn(waitingUpTo: 0)
@@ -34,8 +33,7 @@ import Testing
     }
 
     @Test func `carries 10,000 requests over 100 streams of one connection`() throws {
-        let bench = try Workbench()
-        try bench.serve(maxStreams: 100)
+        let bench = try Workbench().serve(maxStreams: 100)
         let pool = try bench.makePool()
         var paths: Set<String> = []
         for number in 0..<10_000 {
@@ -50,8 +48,7 @@ import Testing
     }
 
     @Test func `obeys a stream limit that is lowered and raised`() throws {
-        let bench = try Workbench()
-        try bench.serve(maxStreams: 100)
+        let bench = try Workbench().serve(maxStreams: 100)
         let pool = try bench.makePool()
         var most = 0
         var answered = 0
@@ -97,8 +94,7 @@ import Testing
     }
 
     @Test func `resends after GOAWAY what was not processed, once, and loses nothing`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool()
         var processed: [String: Int] = [:]
         bench.script = { request, connection in
@@ -129,8 +125,7 @@ import Testing
     }
 
     @Test func `loses and doubles nothing over many GOAWAYs and refusals`() throws {
-        let bench = try Workbench()
-        try bench.serve(maxStreams: 100)
+        let bench = try Workbench().serve(maxStreams: 100)
         let pool = try bench.makePool { $0.maxConnections = 2 }
         var processed: [String: Int] = [:]
         bench.script = { request, connection in
@@ -159,8 +154,7 @@ import Testing
     }
 
     @Test func `sends a refused stream again`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool()
         bench.script = { request, connection in
             if bench.received.count == 1 {
@@ -176,8 +170,7 @@ import Testing
 
     @Test(arguments: [UInt32(2), 8, 11])
     func `tells that a reset request may have been processed`(code: UInt32) throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool()
         bench.script = { request, connection in connection.reset(request.stream, code: code) }
         guard case .lost = bench.send(pool) else {
@@ -189,8 +182,7 @@ import Testing
 
     @Test(arguments: [true, false])
     func `tells that requests are lost when the server goes without a word`(isReset: Bool) throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool()
         bench.script = { request, connection in
             guard request.path == "/last" else { return }
@@ -211,8 +203,7 @@ import Testing
     }
 
     @Test func `gives up an answer that does not come, and keeps the connection for others`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool { $0.answerTimeout = 200 }
         bench.script = { request, connection in
             if request.path == "/fast" { connection.respond(request.stream, HTTPResponse(status: 200)) }
@@ -230,8 +221,7 @@ import Testing
     }
 
     @Test func `waits for no answer that would come too late, and leaves a connection that gives none`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool { $0.answerTimeout = 20_000 }
         #expect(bench.send(pool)?.response?.status == 200)
         bench.script = { request, connection in
@@ -248,8 +238,7 @@ import Testing
     }
 
     @Test func `leaves a connection that is silent for longer than an answer may take`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool { $0.answerTimeout = 150 }
         #expect(bench.send(pool)?.response != nil)
         bench.connections.first?.pauseReading()
@@ -262,8 +251,7 @@ import Testing
     }
 
     @Test func `places nothing on a connection while it reports what it lost`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool()
         bench.script = { request, connection in
             if connection.id == 1 {
@@ -284,8 +272,7 @@ import Testing
     }
 
     @Test func `sends again what never left, and reports the rest as lost`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool()
         bench.onOpened = { if $0.id == 1 { $0.pauseReading() } }
         let body = String(repeating: "x", count: 60_000)
@@ -308,8 +295,7 @@ import Testing
     }
 
     @Test func `asks an idle connection for a sign of life before it is used`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool {
             $0.pingAfter = 50
             $0.answerTimeout = 200
@@ -329,8 +315,7 @@ import Testing
     }
 
     @Test func `opens a new connection when one is retired, and finishes what is open on the old`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool()
         var held: [(Int32, ServedConnection)] = []
         bench.script = { request, connection in
@@ -355,8 +340,7 @@ import Testing
     }
 
     @Test func `opens more connections when the first is full`() throws {
-        let bench = try Workbench()
-        try bench.serve(maxStreams: 2)
+        let bench = try Workbench().serve(maxStreams: 2)
         let pool = try bench.makePool { $0.maxConnections = 3 }
         bench.script = { _, _ in }
         for number in 0..<10 { pool.send(makeRequest("/\(number)"), deadline: .max) { _ in } }
@@ -369,7 +353,7 @@ import Testing
 
     @Test func `says why nobody could be reached, when the deadline leaves no other try`() throws {
         let bench = try Workbench()
-        let server = try bench.serve()
+        let server = try #require(bench.serve().server)
         let pool = try bench.makePool()
         server.close()
         bench.loop.turn(waitingUpTo: 0)
@@ -383,7 +367,7 @@ import Testing
 
     @Test func `tries again until the server is back`() throws {
         let bench = try Workbench()
-        let server = try bench.serve()
+        let server = try #require(bench.serve().server)
         let port = server.address.port
         let pool = try bench.makePool()
         server.close()
@@ -398,8 +382,7 @@ import Testing
     }
 
     @Test func `drops a request whose deadline passes while it waits`() throws {
-        let bench = try Workbench()
-        try bench.serve(maxStreams: 1)
+        let bench = try Workbench().serve(maxStreams: 1)
         let pool = try bench.makePool()
         bench.script = { _, _ in }
         pool.send(makeRequest("/first"), deadline: .max) { _ in }
@@ -409,8 +392,7 @@ import Testing
     }
 
     @Test func `speaks HTTP/1.1 when the server does not know better`() throws {
-        let bench = try Workbench()
-        try bench.serve(protocols: ["http/1.1"])
+        let bench = try Workbench().serve(protocols: ["http/1.1"])
         let pool = try bench.makePool()
         bench.script = { request, connection in
             connection.respond(
@@ -428,8 +410,7 @@ import Testing
     }
 
     @Test func `cuts an answer that is too long`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool()
         bench.script = { request, connection in
             let headers = (0..<400).map {

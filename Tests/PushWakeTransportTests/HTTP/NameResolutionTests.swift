@@ -20,15 +20,14 @@ private final class Counter: Sendable {
 
 @Suite(.serialized) struct `The way from a name to a connection` {
     @Test func `looks names up without blocking`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool(host: "localhost")
         #expect(bench.send(pool)?.response?.status == 200)
     }
 
     @Test func `does not wait for a name longer than for a connection, and takes it when it comes`() throws {
         let bench = try Workbench()
-        let port = try bench.serve().address.port
+        let port = try bench.serve().address().port
         let address = try #require(SocketAddress(ip: "127.0.0.1", port: port))
         let asked = Counter()
         let resolver = Resolver(loop: bench.loop) { _, _ in
@@ -116,7 +115,7 @@ private final class Counter: Sendable {
 
     @Test func `takes the address that answers`() throws {
         let bench = try Workbench()
-        let port = try bench.serve().address.port
+        let port = try bench.serve().address().port
         var results: [Result<Socket, SystemError>] = []
         let addresses = try ["127.0.0.9", "127.0.0.1"].map { try #require(SocketAddress(ip: $0, port: port)) }
         let connector = Connector(loop: bench.loop, addresses: addresses) { results.append($0) }
@@ -128,7 +127,7 @@ private final class Counter: Sendable {
 
     @Test func `leaves an address that takes connections and says nothing, and finds the one that serves`() throws {
         let bench = try Workbench()
-        let port = try bench.serve().address.port
+        let port = try bench.serve().address().port
         let mute = try #require(SocketAddress(ip: "127.0.0.9", port: port))
         let good = try #require(SocketAddress(ip: "127.0.0.1", port: port))
         // The kernel answers SYN for it; nobody answers TLS.
@@ -149,9 +148,10 @@ private final class Counter: Sendable {
 
     @Test func `leaves an address where every connection ends before it has served`() throws {
         let bench = try Workbench()
-        let good = try bench.serve().address
+        let good = try bench.serve().address()
         let frontEnd = FrontEnd()
-        let closing = try bench.serve(hosts: ["localhost"], ip: "127.0.0.9", port: good.port, script: frontEnd)
+        let closing = try #require(
+            bench.serve(hosts: ["localhost"], ip: "127.0.0.9", port: good.port, script: frontEnd).server)
         let address = closing.address
         let resolver = Resolver(loop: bench.loop) { _, _ in .addresses([address, good]) }
         let pool = try bench.makePool(host: "localhost", resolver: resolver)
@@ -173,7 +173,7 @@ private final class Counter: Sendable {
 
     @Test func `gives addresses of the last resort the way when the others fail, or take long`() throws {
         let bench = try Workbench()
-        let port = try bench.serve().address.port
+        let port = try bench.serve().address().port
         let refused = try #require(SocketAddress(ip: "127.0.0.9", port: port))
         let good = try #require(SocketAddress(ip: "127.0.0.1", port: port))
         // Nothing answers there: a backlog that is full drops SYN.
@@ -196,8 +196,7 @@ private final class Counter: Sendable {
     }
 
     @Test func `refuses loopback when addresses from outside are not trusted`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool {
             $0.refusesLocalAddresses = true
             $0.failsFast = true

@@ -19,34 +19,29 @@ import Testing
 
     @Test(arguments: ["127.0.0.1", "localhost"])
     func `accepts a certificate that names the host`(host: String) throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         #expect(try problem(bench: bench, host: host) == nil)
     }
 
     @Test func `refuses a certificate for another address`() throws {
-        let bench = try Workbench()
-        try bench.serve(hosts: ["127.0.0.2"])
+        let bench = try Workbench().serve(hosts: ["127.0.0.2"])
         #expect(try problem(bench: bench)?.contains("certificate verify failed: IP address mismatch") == true)
         #expect(bench.received.isEmpty)
     }
 
     @Test func `refuses a certificate for another name`() throws {
-        let bench = try Workbench()
-        try bench.serve(hosts: ["example.com"])
+        let bench = try Workbench().serve(hosts: ["example.com"])
         let text = try problem(bench: bench, host: "localhost")
         #expect(text?.contains("certificate verify failed: hostname mismatch") == true)
     }
 
     @Test func `refuses an expired certificate`() throws {
-        let bench = try Workbench()
-        try bench.serve(days: -1)
+        let bench = try Workbench().serve(days: -1)
         #expect(try problem(bench: bench)?.contains("certificate has expired") == true)
     }
 
     @Test func `refuses an authority that it was not told to trust`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let other = try TemporaryFile.make(CertificateAuthority(name: "Somebody else").pem())
         defer { TemporaryFile.remove(other) }
         let text = try problem(bench: bench, caFile: other)
@@ -55,15 +50,13 @@ import Testing
     }
 
     @Test func `refuses TLS 1.1`() throws {
-        let bench = try Workbench()
-        try bench.serve(versions: Workbench.tls10...Workbench.tls11)
+        let bench = try Workbench().serve(versions: Workbench.tls10...Workbench.tls11)
         #expect(try problem(bench: bench)?.contains("version") == true)
         #expect(bench.connections.isEmpty)
     }
 
     @Test func `speaks TLS 1.2 where the server has nothing newer`() throws {
-        let bench = try Workbench()
-        try bench.serve(versions: Workbench.tls12...Workbench.tls12)
+        let bench = try Workbench().serve(versions: Workbench.tls12...Workbench.tls12)
         #expect(try problem(bench: bench) == nil)
     }
 
@@ -74,8 +67,7 @@ import Testing
     }
 
     @Test func `shows its certificate to a server that asks for one`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let client = try bench.authority.issueClient(
             "Apple Push Services: com.example.phone", userID: "com.example.phone")
         let identity = try TLSIdentity(certificatePEM: client.certificatePEM + client.keyPEM, keyPEM: client.keyPEM)
@@ -86,7 +78,7 @@ import Testing
 
     @Test func `reaches a server through a proxy's tunnel`() throws {
         let bench = try Workbench()
-        let server = try bench.serve()
+        let server = try #require(bench.serve().server)
         let proxy = try ForwardProxy(loop: bench.loop)
         let pool = try bench.makePool {
             $0.proxy = .init(HTTPOrigin(host: "127.0.0.1", port: proxy.port), authorization: "Basic dTpw")
@@ -97,8 +89,7 @@ import Testing
     }
 
     @Test func `tells what a proxy answered that refuses`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let proxy = try ForwardProxy(loop: bench.loop)
         proxy.refuses = true
         let pool = try bench.makePool {
@@ -111,8 +102,7 @@ import Testing
     func `opens a tunnel only with the name and password that a proxy knows`(authorization: String, isRight: Bool)
         throws
     {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let proxy = try ForwardProxy(loop: bench.loop)
         proxy.demands = "Basic dTpw"
         let pool = try bench.makePool {
@@ -125,8 +115,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 700]) func `tries again when a proxy goes away half-way`(bytes: Int) throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let proxy = try ForwardProxy(loop: bench.loop)
         proxy.breaksAfter = bytes
         let pool = try bench.makePool { $0.proxy = .init(HTTPOrigin(host: "127.0.0.1", port: proxy.port)) }
@@ -136,8 +125,7 @@ import Testing
     }
 
     @Test func `says so when no proxy listens`() throws {
-        let bench = try Workbench()
-        try bench.serve()
+        let bench = try Workbench().serve()
         let pool = try bench.makePool {
             $0.proxy = .init(HTTPOrigin(host: "127.0.0.1", port: 1))
             $0.failsFast = true
@@ -149,8 +137,7 @@ import Testing
 
     @Test func `reaches through a proxy what is private only where that is allowed`() throws {
         for refuses in [true, false] {
-            let bench = try Workbench()
-            try bench.serve()
+            let bench = try Workbench().serve()
             let proxy = try ForwardProxy(loop: bench.loop)
             let pool = try bench.makePool {
                 $0.proxy = .init(HTTPOrigin(host: "127.0.0.1", port: proxy.port))

@@ -42,7 +42,7 @@ final class Workbench: ServerScript {
         maxStreams: UInt32 = 1000, protocols: [String] = ["h2", "http/1.1"],
         versions: ClosedRange<Int> = Workbench.tls12...Workbench.tls13, ip: String = "127.0.0.1", port: UInt16 = 0,
         script: (any ServerScript)? = nil
-    ) throws -> ScriptedServer {
+    ) throws -> Self {
         let issued = try authority.issueServer(hosts, days: days)
         let files = try (certificate: TemporaryFile.make(issued.certificatePEM), key: TemporaryFile.make(issued.keyPEM))
         defer {
@@ -51,11 +51,13 @@ final class Workbench: ServerScript {
         }
         let context = try ServerContext(files: files, protocols: protocols, versions: versions)
         let address = try #require(SocketAddress(ip: ip, port: port))
-        let server = try ScriptedServer(
+        server = try ScriptedServer(
             loop: loop, listening: address, context: context, maxStreams: maxStreams, script: script ?? self)
-        self.server = server
-        return server
+        return self
     }
+
+    /// Where the server listens.
+    func address() throws -> SocketAddress { try #require(server).address }
 
     func makePool(
         host: String = "127.0.0.1", port: UInt16? = nil, caFile: String? = nil, identity: TLSIdentity? = nil,
@@ -66,7 +68,7 @@ final class Workbench: ServerScript {
         configuration.firstPause = 20
         configure(&configuration)
         let tls = try TLSContext.client(caFile: caFile ?? self.caFile, identity: identity, protocols: protocols)
-        let port = try port ?? #require(server).address.port
+        let port = try port ?? address().port
         return HTTPConnectionPool(
             origin: HTTPOrigin(host: host, port: port), tls: tls, configuration: configuration, loop: loop,
             resolver: resolver ?? Resolver(loop: loop))
