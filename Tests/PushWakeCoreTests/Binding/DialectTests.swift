@@ -14,6 +14,11 @@ private func brief(_ registration: Registration) -> [String] {
 }
 
 @Suite struct `A Contact that binds` {
+    @Test func `names all providers in words`() {
+        let names = Provider.names()
+        #expect(names.hasPrefix("apns, ") && names == Provider.names(beforeLast: "or").replacing(" or ", with: ", "))
+    }
+
     @Test(arguments: [
         // RFC 8599, 10: the last dot starts the service, when it is one.
         (

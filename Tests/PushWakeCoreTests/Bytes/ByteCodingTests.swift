@@ -6,6 +6,14 @@ import Testing
 
 @Suite struct `Byte coding` {
     @Test(arguments: [
+        ("secret", "secret", true), ("secret", "secreT", false), ("secre", "secret", false), ("", "x", false),
+        ("", "", true),
+    ])
+    func `a secret is that one alone`(a: String, b: String, areEqual: Bool) {
+        #expect(ConstantTime.areEqual(Array(a.utf8), Array(b.utf8)) == areEqual)
+    }
+
+    @Test(arguments: [
         ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("foobar", "Zm9vYmFy"),
     ])
     func `base64url is that of RFC 4648 without padding`(plain: String, coded: String) {

@@ -24,7 +24,9 @@ import Testing
         new.add(before)
         #expect(new == histogram)
         // With other bounds there is nothing to add.
-        new.add(.wake)
+        var other = MetricHistogram(bounds: [1, 2])
+        other.add(microseconds: 1)
+        new.add(other)
         #expect(new == histogram)
     }
 }

@@ -81,6 +81,11 @@ import Testing
         #expect(Plan(event, [binding], isAwake: [false], wanted: .alert).pushes.isEmpty)
     }
 
+    @Test func `pushes in the order of the bindings, whichever of them are one device's`() {
+        let plan = plan(.call, [Samples.remote, Samples.android, Samples.voip])
+        #expect(plan.pushes.map(\.index) == [1, 2])
+    }
+
     @Test func `pushes every device once`() {
         let plan = plan(.call, [Samples.voip, Samples.android, Samples.remote, Samples.untyped])
         #expect(plan.pushes.map(\.index) == [0, 1, 3])

@@ -14,6 +14,11 @@ import Testing
         Verdict(.rejected, reason: reason).withoutToken(of: binding).reason
     }
 
+    @Test(arguments: [false, true]) func `says in the log that the binding is gone`(isGone: Bool) {
+        let result = PushResult(event: .call, outcome: .tokenGone, isBindingRemoved: isGone)
+        #expect(result.logLine.hasSuffix(" binding removed") == isGone)
+    }
+
     @Test func `says nothing of a token that the provider repeats, whole or in part`() {
         let phone = binding(.harmonyos, token)
         #expect(hidden(#"80100000 {"illegal_tokens":["\#(token)"]}"#, phone) == #"80100000 {"illegal_tokens":["…"]}"#)

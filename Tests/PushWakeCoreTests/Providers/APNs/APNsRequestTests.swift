@@ -15,6 +15,11 @@ import Testing
             authorization: Array(authorization.utf8), authority: "api.push.apple.com", id: Samples.id, now: now)
     }
 
+    @Test func `knows the types by name`() {
+        for type in APNsPushType.allCases { #expect(APNsPushType(name: type.name) == type) }
+        #expect(APNsPushType(name: "loud") == nil)
+    }
+
     @Test func `carries Apple's headers in HTTP's order`() throws {
         let request = try build()
         #expect(

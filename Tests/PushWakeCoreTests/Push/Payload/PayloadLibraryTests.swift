@@ -11,6 +11,16 @@ import Testing
         return try #require(JSON.parse(out), "\(String(decoding: out, as: UTF8.self))")
     }
 
+    @Test func `has no payload from before a setting that changes it`() {
+        let settings = PayloadSettings()
+        let others = [
+            PayloadSettings(callSound: "x"), PayloadSettings(messageSound: "x"), PayloadSettings(otherSound: "x"),
+            PayloadSettings(badge: 0), PayloadSettings(showsCaller: false), PayloadSettings(usesSandbox: true),
+            PayloadSettings(isVoicemailUrgent: true), PayloadSettings(navigate: "x"),
+        ]
+        #expect(settings == PayloadSettings() && others.allSatisfy { $0 != settings })
+    }
+
     @Test(arguments: BuiltInPayloads.Family.allCases, PushEvent.allCases)
     func `has valid JSON for every event`(family: BuiltInPayloads.Family, event: PushEvent) throws {
         let library = try PayloadLibrary(family)
