@@ -229,7 +229,7 @@ extension WaitingLegs {
     }
 
     /// A phone was to ring as its request ended. The engine tells it how, once it knows of the end.
-    private mutating func reportLate(_ handle: UInt64, leg number: Int, _ out: inout [LegAction]) {
+    mutating func reportLate(_ handle: UInt64, leg number: Int, _ out: inout [LegAction]) {
         guard isEngineHere,
             let bytes = messages.progressed(handle, leg: number, status: 503, isFromPhone: false)
         else { return }

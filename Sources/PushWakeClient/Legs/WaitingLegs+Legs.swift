@@ -80,6 +80,7 @@ extension WaitingLegs {
             out.append(.dial(handle, leg: number, contact: leg.legs[index].contact))
         } else if leg.isCall {
             legs[handle]?.place = .out(number)
+            transactions[leg.transaction]?.movesTo = leg.legs[index].engineNumber
             answer(leg.transaction, 302, headers: headers(leg, index), now, &out)
         } else {
             let text = LegText(content: leg.content, fromURI: leg.wake.fromURI, fromDisplay: leg.wake.fromDisplay)

@@ -27,7 +27,8 @@ package struct WaitingLegs: ~Copyable {
     var policy: LegPolicy
     var messages = LegMessages()
     var legs: [UInt64: WaitingLeg] = [:]
-    var transactions: [KeptRequest.Transaction: (server: ServerTransaction, handle: UInt64)] = [:]
+    /// `movesTo`: the engine's leg that a 302 has named, 0: none.
+    var transactions: [KeptRequest.Transaction: (server: ServerTransaction, handle: UInt64, movesTo: Int)] = [:]
     /// Of channels.
     var dialogs: [Dialog: UInt64] = [:]
     /// Questions without an answer, and whose they are.
@@ -91,11 +92,15 @@ package struct WaitingLegs: ~Copyable {
     }
 
     private mutating func cancel(_ request: KeptRequest, _ now: Int64, _ out: inout [LegAction]) {
-        let handle = transactions[request.transaction]?.handle
-        out.append(.answer(request.answer(handle == nil ? 481 : 200, tag: nextTag())))
-        guard let handle, legs[handle]?.transaction == request.transaction else { return }
-        // A proxy cancels its branch for an answer of another one too, and says so.
-        conclude(handle, .cancelled(request.reason), status: 487, now, &out)
+        let known = transactions[request.transaction]
+        out.append(.answer(request.answer(known == nil ? 481 : 200, tag: nextTag())))
+        guard let (_, handle, leg) = known else { return }
+        if legs[handle]?.transaction == request.transaction {
+            // A proxy cancels its branch for an answer of another one too, and says so.
+            conclude(handle, .cancelled(request.reason), status: 487, now, &out)
+        }
+        // The 302 came too late: the request has not moved to that phone.
+        if leg > 0 { reportLate(handle, leg: leg, &out) }
     }
 
     private mutating func invite(
@@ -175,7 +180,7 @@ package struct WaitingLegs: ~Copyable {
     mutating func open(_ request: KeptRequest, handle: UInt64) {
         let server = ServerTransaction(
             request, tag: nextTag(), isReliable: policy.isReliable, repetition: policy.repetition)
-        transactions[request.transaction] = (server, handle)
+        transactions[request.transaction] = (server, handle, 0)
     }
 
     /// Answers a request; nothing comes of it where that has its final answer.

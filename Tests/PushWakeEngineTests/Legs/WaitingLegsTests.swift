@@ -84,6 +84,15 @@ private let open = LegScene.contact("open", .open)
             .holds(0).send("CANCEL", branch: "9").answered("481 Call/Transaction Does Not Exist")
     }
 
+    /// Whatever comes first, the CANCEL or the word of the host: the phone is told how the call has ended.
+    @Test(arguments: [true, false])
+    func `has not reached a phone that registers as its caller hangs up`(isEnded: Bool) {
+        let scene = LegScene().invite().answer().verb(.ring, leg: 1, contact: "sip:a@10.0.0.2")
+        if isEnded { scene.ended(how: 0, 487) }
+        scene.send("CANCEL", branch: "1").reportedLast([1, 503, 0]).holds(0)
+        #expect(scene.kinds.suffix(2) == [.requestEnded, .progressed])
+    }
+
     @Test(arguments: [(302, false), (401, false), (407, false), (603, false), (480, true), (482, true), (503, true)])
     func `comes back with what is not its caller's`(status: Int, comesBack: Bool) {
         #expect(WaitingLegs.takesBack(status) == comesBack)

@@ -62,9 +62,7 @@ extension CallMachine {
     /// The request ended while a phone registered, and its host could no longer send the leg: the phone is there, and
     /// has heard neither of the request nor of its end.
     mutating func legWasNotSent(_ number: Int, _ end: CallEnd, _ now: Int64) -> [CallVerb] {
-        guard let (index, leg) = find(leg: number), leg.heard == .nothing, host == .proxy || leg.sentAt == nil else {
-            return []
-        }
+        guard let (index, leg) = find(leg: number), leg.heard == .nothing else { return [] }
         let contact = devices[index].contact(of: leg)
         let wasInformed = mustHear(devices[index], of: end, now)
         if devices[index].legs?.other == nil {
