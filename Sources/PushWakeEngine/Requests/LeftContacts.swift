@@ -40,14 +40,13 @@ struct LeftContacts {
         if moves.count < Self.most { moves.append(move) }
     }
 
-    /// The phones that have gone from a contact of this request, and are not named where they are now.
+    /// The phones that have gone from a contact of this request, whether or not it names where they are now.
     func moves(of message: WakeMessage, now: Int64) -> [Move] {
         guard !moves.isEmpty, !message.contacts.isEmpty else { return [] }
         return moves.filter { move in
             now - move.at <= Self.life && move.aor == message.aor
                 && (message.domain.isEmpty || move.domain.isEmpty || move.domain == message.domain)
                 && message.contacts.contains(where: move.hasLeft)
-                && !message.contacts.contains { $0.key == move.registration.contact.key }
         }
     }
 }

@@ -325,7 +325,8 @@ extension RequestRunner {
     private func ringWhoHasGone(_ message: WakeMessage) {
         guard message.handle != 0, let request = calls[message.id], request.machine.end == nil else { return }
         let microseconds = SystemClock.monotonicMicroseconds()
-        for move in leftContacts.moves(of: message, now: microseconds / 1000) {
+        for move in leftContacts.moves(of: message, now: microseconds / 1000)
+        where !message.contacts.contains(where: { $0.key == move.registration.contact.key }) {
             dispatch(tell(request, of: move.registration, uri: move.uri, at: microseconds))
         }
     }

@@ -61,8 +61,11 @@ extension CallMachine {
 
     /// The request ended while a phone registered, and its host could no longer send the leg: the phone is there, and
     /// has heard neither of the request nor of its end.
-    mutating func legWasNotSent(_ number: Int, _ end: CallEnd, _ now: Int64) -> [CallVerb] {
-        guard let (index, leg) = find(leg: number), leg.heard == .nothing else { return [] }
+    mutating func legWasNotSent(_ number: Int, status: Int, _ end: CallEnd, _ now: Int64) -> [CallVerb] {
+        // A leg that was sent, and that its dialplan has hung up, is cancelled at its phone.
+        guard let (index, leg) = find(leg: number), leg.heard == .nothing,
+            host == .proxy || leg.sentAt == nil || status != 487
+        else { return [] }
         let contact = devices[index].contact(of: leg)
         let wasInformed = mustHear(devices[index], of: end, now)
         if devices[index].legs?.other == nil {

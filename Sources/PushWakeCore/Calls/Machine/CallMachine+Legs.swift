@@ -21,7 +21,7 @@ extension CallMachine {
     /// A leg has an answer. `isFromPhone` is false for what the host made up itself: a timeout, a dead connection, or
     /// 487 of a dialplan that has hung the leg up.
     public mutating func progressed(leg number: Int, status: Int, isFromPhone: Bool, now: Int64) -> [CallVerb] {
-        if let end, status >= 300, !isFromPhone { return legWasNotSent(number, end, now) }
+        if let end, status >= 300, !isFromPhone { return legWasNotSent(number, status: status, end, now) }
         guard end == nil, status >= 100, let (index, leg) = find(leg: number) else { return [] }
         var verbs = [CallVerb].withRoom(4)
         switch status {
