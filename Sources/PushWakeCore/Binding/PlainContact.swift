@@ -42,7 +42,7 @@ enum PlainContact {
         return index
     }
 
-    /// The high bits of bytes below `-`, from `;` to `?`, of `\`, and of what is no visible ASCII: all that is not
+    /// The high bits of bytes below `-`, from `;` to `?`, of `\`, and of what is not visible ASCII: all that is not
     /// `ByteClass.plainContact`, and a little more.
     @inline(__always)
     private static func marks(in word: UInt64) -> UInt64 {

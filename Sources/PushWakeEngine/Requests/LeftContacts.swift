@@ -33,7 +33,7 @@ struct LeftContacts {
 
     private var moves: [Move] = []
 
-    /// A phone has gone. Where it is now it has not left any more.
+    /// A phone has gone. The contact where it is now no longer counts as left.
     mutating func note(_ move: Move) {
         let uri = Binding.withoutPushParameters(move.uri)
         moves.removeAll { move.at - $0.at > Self.life || ($0.aor == move.aor && $0.left.contains(uri)) }
