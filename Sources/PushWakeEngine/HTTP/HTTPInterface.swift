@@ -70,7 +70,8 @@ final class HTTPInterface {
         limits.connections = Self.mostConnections
         do throws(SystemError) {
             listener = try HTTPListener(
-                address, tls: tls, limits: limits, loop: loop, onFull: { [hosts = core.hosts] in hosts.descriptorsAreShort($0) })
+                address, tls: tls, limits: limits, loop: loop,
+                onFull: { [hosts = core.hosts] in hosts.descriptorsAreShort($0) })
         } catch {
             throw Failure(
                 message: "http_listen: cannot listen on \(address): \(error); choose another address or port")

@@ -24,7 +24,9 @@ final class TryEndpoint: LoopSource {
     private var budget = LineBudget(most: TryEndpoint.mostInMinute, period: 60_000)
     private var trial: (child: ChildProcess, stream: AnswerStream, began: Int64)?
 
-    init(_ context: EngineContext, loop: Loop, log: EngineLog) { (self.context, self.loop, self.log) = (context, loop, log) }
+    init(_ context: EngineContext, loop: Loop, log: EngineLog) {
+        (self.context, self.loop, self.log) = (context, loop, log)
+    }
 
     var endpoint: HTTPEndpoint {
         HTTPEndpoint(method: "POST", path: "/try", audience: .operators, changes: true) { [weak self] in self?.take($0)
