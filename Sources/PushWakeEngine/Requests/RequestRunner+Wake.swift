@@ -175,7 +175,9 @@ extension RequestRunner {
         // A mailbox's server reports after each REGISTER, and a push for that would bring the next REGISTER.
         let window = max(context.settings.integer(.awakeFor), message.event == .voicemail ? Self.blindWindow : 0)
         let moves = leftContacts.moves(of: message, now: now)
-        var contacts = message.contacts.filter { contact in !moves.contains { $0.hasLeft(contact) } }.map(\.known)
+        var contacts = message.contacts.compactMap { contact in
+            moves.contains { $0.hasLeft(contact) } ? nil : contact.known
+        }
         if !message.purr.isEmpty || message.scope == .others {
             // A request within a dialog is for one device alone.
             contacts.removeAll { contact in !bindings.contains { CallDevices.matches(contact, $0) } }
