@@ -119,6 +119,9 @@ def test_keys_and_configuration_as_the_page_has_them(debian, simulator, stopwatc
     stopwatch(debian.suite, "keys, kamailio.cfg, pushwake check", time.monotonic() - begin)
     assert "all is well for user kamailio" in said
     assert (debian / "root/systemctl").read_text() == "restart kamailio\n"
+    before = (debian / "etc/kamailio/kamailio.cfg.before").read_text().splitlines()
+    after = (debian / "etc/kamailio/kamailio.cfg").read_text().splitlines()
+    assert 9 <= len(set(after) - set(before)) <= 20, "nothing but what the page lists"
 
 
 def test_the_call_rings_with_kamailios_own_configuration(debian, host, wire, simulator, stopwatch):
