@@ -236,13 +236,12 @@ final class Registrations {
     /// Contacts that a phone has left: requests whose hosts have yet to hear of it may name them.
     private func noteLeft(_ left: [String], _ registration: Registration, _ host: RegisteringHost) {
         guard !left.isEmpty else { return }
-        let bare = left.map(Binding.withoutPushParameters)
         for contact in registration.contacts where !registration.isRemoval(contact) {
             requests.leftContacts.note(
                 LeftContacts.Move(
-                    aor: registration.aor, domain: host.domain, left: bare,
-                    registration: Self.device(contact, of: registration, host), uri: contact.uri,
-                    at: SystemClock.monotonicMilliseconds()))
+                    domain: host.domain, left: left, registration: Self.device(contact, of: registration, host),
+                    uri: contact.uri, at: SystemClock.monotonicMilliseconds()),
+                of: registration.aor)
         }
     }
 

@@ -10,9 +10,7 @@ internal import PushWakeCore
 struct LeftContacts {
     /// A phone that has gone from some contacts to another one.
     struct Move {
-        let aor: String
         let domain: String
-        /// Without push parameters.
         let left: [String]
         /// The phone, where it is now.
         let registration: CallRegistration
@@ -22,31 +20,42 @@ struct LeftContacts {
         let at: Int64
 
         /// Whether it has left this contact.
-        func hasLeft(_ contact: WakeMessage.Contact) -> Bool {
-            left.contains(Binding.withoutPushParameters(contact.uri))
-        }
+        func hasLeft(_ contact: String) -> Bool { left.contains { Binding.isSame($0, as: contact) } }
     }
 
-    private static let most = 256
+    private static let most = 8192
     /// Milliseconds for which a request that its host has looked up before may be on its way.
     private static let life: Int64 = 1000
 
-    private var moves: [Move] = []
+    private var users: [UserKey: [Move]] = [:]
+    /// Each move that was noted, the oldest first.
+    private var order = RingBuffer<(user: UserKey, at: Int64)>()
 
-    /// A phone has gone. The contact where it is now no longer counts as left.
-    mutating func note(_ move: Move) {
-        let uri = Binding.withoutPushParameters(move.uri)
-        moves.removeAll { move.at - $0.at > Self.life || ($0.aor == move.aor && $0.left.contains(uri)) }
-        if moves.count < Self.most { moves.append(move) }
+    /// A phone of this user has gone. The contact where it is now no longer counts as left.
+    mutating func note(_ move: Move, of aor: String) {
+        while let oldest = order.first, move.at - oldest.at > Self.life || order.count >= Self.most {
+            _ = order.popFirst()
+            forget(oldest.user) { $0.at <= oldest.at }
+        }
+        let user = UserKey(aor)
+        forget(user) { $0.hasLeft(move.uri) }
+        users[user, default: []].append(move)
+        order.append((user, move.at))
+    }
+
+    private mutating func forget(_ user: UserKey, where isOver: (Move) -> Bool) {
+        guard let moves = users[user] else { return }
+        let kept = moves.filter { !isOver($0) }
+        users[user] = kept.isEmpty ? nil : kept
     }
 
     /// The phones that have gone from a contact of this request, whether or not it names where they are now.
     func moves(of message: WakeMessage, now: Int64) -> [Move] {
-        guard !moves.isEmpty, !message.contacts.isEmpty else { return [] }
+        guard !users.isEmpty, !message.contacts.isEmpty, let moves = users[UserKey(message.aor)] else { return [] }
         return moves.filter { move in
-            now - move.at <= Self.life && move.aor == message.aor
+            now - move.at <= Self.life
                 && (message.domain.isEmpty || move.domain.isEmpty || move.domain == message.domain)
-                && message.contacts.contains(where: move.hasLeft)
+                && message.contacts.contains { move.hasLeft($0.uri) }
         }
     }
 }

@@ -176,7 +176,7 @@ extension RequestRunner {
         let window = max(context.settings.integer(.awakeFor), message.event == .voicemail ? Self.blindWindow : 0)
         let moves = leftContacts.moves(of: message, now: now)
         var contacts = message.contacts.compactMap { contact in
-            moves.contains { $0.hasLeft(contact) } ? nil : contact.known
+            moves.contains { $0.hasLeft(contact.uri) } ? nil : contact.known
         }
         if !message.purr.isEmpty || message.scope == .others {
             // A request within a dialog is for one device alone.

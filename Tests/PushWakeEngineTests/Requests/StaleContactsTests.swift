@@ -62,24 +62,25 @@ extension CoreBench {
         #expect(try other.wake(knowing: [before]) == [])
     }
 
-    @Test func `are those of a moment, and not many`() {
-        func move(_ number: Int, at time: Int64) -> LeftContacts.Move {
+    @Test func `are those of a moment, of a host that thousands of phones register at each second too`() {
+        func move(at time: Int64) -> LeftContacts.Move {
             LeftContacts.Move(
-                aor: "bob\(number)", domain: "", left: [before],
-                registration: CallRegistration(contact: CallContact(key: now)), uri: now, at: time)
+                domain: "", left: [before], registration: CallRegistration(contact: CallContact(key: now)), uri: now,
+                at: time)
         }
         func message(_ number: Int) -> WakeMessage {
             var message = WakeMessage()
             message.aor = "bob\(number)"
-            message.contacts = [WakeMessage.Contact(uri: before)]
+            message.contacts = [WakeMessage.Contact(uri: before + parameters)]
             return message
         }
         var contacts = LeftContacts()
-        for number in 0..<300 { contacts.note(move(number, at: 0)) }
-        #expect(contacts.moves(of: message(255), now: 1000).count == 1)
-        #expect(contacts.moves(of: message(256), now: 1000).isEmpty)
-        #expect(contacts.moves(of: message(255), now: 1001).isEmpty)
-        contacts.note(move(256, at: 1001))
-        #expect(contacts.moves(of: message(256), now: 1001).count == 1)
+        for number in 0..<8200 { contacts.note(move(at: 0), of: "bob\(number)") }
+        #expect(contacts.moves(of: message(7), now: 1000).isEmpty)
+        #expect(contacts.moves(of: message(8), now: 1000).count == 1)
+        #expect(contacts.moves(of: message(8199), now: 1000).count == 1)
+        #expect(contacts.moves(of: message(8199), now: 1001).isEmpty)
+        contacts.note(move(at: 1001), of: "bob8200")
+        #expect(contacts.moves(of: message(8200), now: 1001).count == 1)
     }
 }
