@@ -67,7 +67,8 @@ enum TokenRules {
                 "holds \(token), which a program writes where it has no token yet; in the app, ask for the token first, and register when it has come"
             )
         }
-        guard token.utf8.count <= SIPLimits.longestToken else { throw tooLong(parameter, SIPLimits.longestToken) }
+        let longest = provider.row.longestToken
+        guard token.utf8.count <= longest else { throw tooLong(parameter, longest) }
         switch provider.row.token {
         case .apple:
             guard ByteClass.appleToken.containsAll(of: token) else {

@@ -31,6 +31,8 @@ public final class ProviderRow: Sendable {
     /// Whether pushes through it are set up at all.
     public let isSet: @Sendable (Settings) -> Bool
     let token: TokenRules.Form
+    /// Bytes of a token that a request to it may have.
+    let longestToken: Int
     /// `pn-param` has to be there.
     let isAppRequired: Bool
     /// Of several tokens of a device, that of the lowest is pushed. Apple's and Acrobits' depend on what a token is for.
@@ -42,12 +44,12 @@ public final class ProviderRow: Sendable {
         name: String, sandboxName: String = "", aliases: [String] = [], isNamed: Bool = true, prefix: String,
         remedy: String,
         secretFiles: [SettingKey] = [], isSet: @escaping @Sendable (Settings) -> Bool, token: TokenRules.Form,
-        isAppRequired: Bool = true, rank: Int, phoneRemedy: String
+        longestToken: Int = SIPLimits.longestToken, isAppRequired: Bool = true, rank: Int, phoneRemedy: String
     ) {
         (self.name, self.sandboxName, self.aliases, self.isNamed) = (name, sandboxName, aliases, isNamed)
         (self.prefix, self.remedy, self.secretFiles, self.isSet) = (prefix, remedy, secretFiles, isSet)
-        (self.token, self.isAppRequired, self.rank) = (token, isAppRequired, rank)
-        self.phoneRemedy = phoneRemedy
+        (self.token, self.longestToken, self.isAppRequired) = (token, longestToken, isAppRequired)
+        (self.rank, self.phoneRemedy) = (rank, phoneRemedy)
     }
 }
 
@@ -75,7 +77,8 @@ extension Provider {
                 name: "apns", sandboxName: "apns.dev", prefix: "apns_",
                 remedy: "apns_key, apns_key_id and apns_team_id, or apns_cert",
                 secretFiles: [.apnsKey, .apnsCert, .apnsCertPasswordFile],
-                isSet: { !$0.text(.apnsKey).isEmpty || !$0.text(.apnsCert).isEmpty }, token: .apple, rank: 0,
+                isSet: { !$0.text(.apnsKey).isEmpty || !$0.text(.apnsCert).isEmpty }, token: .apple, longestToken: 1024,
+                rank: 0,
                 phoneRemedy:
                     "on the phone allow the app notifications and background refresh, compare production and sandbox (apns_environment)"
             )
@@ -83,12 +86,12 @@ extension Provider {
             ProviderRow(
                 name: "fcm", aliases: ["firebase", "android"], prefix: "fcm_",
                 remedy: "fcm_key to a service-account file, or fcm_app1 and fcm_key1", secretFiles: [.fcmKey],
-                isSet: { FCMKeySources.areSet(in: $0) }, token: .plain, rank: 2,
+                isSet: { FCMKeySources.areSet(in: $0) }, token: .plain, longestToken: 2048, rank: 2,
                 phoneRemedy: batterySaving)
         case .webpush:
             ProviderRow(
                 name: "webpush", prefix: "vapid_", remedy: "vapid_key and vapid_subject", secretFiles: [.vapidKey],
-                isSet: { !$0.text(.vapidKey).isEmpty }, token: .url, isAppRequired: false, rank: 3,
+                isSet: { !$0.text(.vapidKey).isEmpty }, token: .url, longestToken: 2048, isAppRequired: false, rank: 3,
                 phoneRemedy: "in the browser allow notifications, and keep the browser running")
         case .acrobits:
             ProviderRow(
@@ -104,7 +107,7 @@ extension Provider {
             ProviderRow(
                 name: "harmonyos", prefix: "harmonyos_", remedy: "harmonyos_key to a service-account file",
                 secretFiles: [.harmonyOSKey], isSet: { !$0.text(.harmonyOSKey).isEmpty }, token: .plain,
-                isAppRequired: false, rank: 6, phoneRemedy: batterySaving)
+                longestToken: 1024, isAppRequired: false, rank: 6, phoneRemedy: batterySaving)
         }
     }
 

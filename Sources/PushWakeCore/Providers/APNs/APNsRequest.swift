@@ -98,7 +98,7 @@ public struct APNsRequestBuilder: Sendable {
     private static let longestCollapseID = 64
     /// `:path`, and what every path begins with.
     private static var pathStart: String { ":path/3/device/" }
-    private static let longestToken = 1024
+    private static let longestToken = Provider.apns.row.longestToken
 
     /// `authority` is host and port for the `:authority` field.
     public init(payloads: PayloadLibrary, settings: APNsSettings, authority: String) {

@@ -32,8 +32,6 @@ public struct FCMRequestBuilder: Sendable {
     private let authority: String
     private var headerBlock: HTTPHeaderBlock?
 
-    private static let longestToken = 2048
-
     public init(payloads: PayloadLibrary, settings: FCMSettings, authority: String) {
         self.payloads = payloads
         self.settings = settings
@@ -54,7 +52,9 @@ public struct FCMRequestBuilder: Sendable {
         _ push: Push, now: Int64, into request: inout HTTPRequest
     ) throws(PushFailure) {
         let (binding, event) = (push.binding, push.content.event)
-        guard !binding.token.isEmpty, binding.token.utf8.count <= Self.longestToken else { throw .unusableToken }
+        guard !binding.token.isEmpty, binding.token.utf8.count <= Provider.fcm.row.longestToken else {
+            throw .unusableToken
+        }
         let platform = FCMPlatform(of: binding)
         guard
             let template = payloads.fcm(app: binding.app, event, platform, for: PayloadSign(of: binding).family)

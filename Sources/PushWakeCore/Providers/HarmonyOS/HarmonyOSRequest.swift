@@ -15,7 +15,6 @@ public struct HarmonyOSRequest: Sendable {
     static let payloadLimit = 4096
     /// Seconds that Huawei keeps a message: 15 days at most.
     static let longestTimeToLive: UInt32 = 1_296_000
-    private static let longestToken = 1024
 
     /// Where requests go.
     public let origin: HTTPOrigin
@@ -53,7 +52,9 @@ public struct HarmonyOSRequest: Sendable {
     public func build(
         _ binding: Binding, _ content: PushContent, authorization: [UInt8], now: Int64
     ) throws(PushFailure) -> HTTPRequest {
-        guard !binding.token.isEmpty, binding.token.utf8.count <= Self.longestToken else { throw .unusableToken }
+        guard !binding.token.isEmpty, binding.token.utf8.count <= Provider.harmonyos.row.longestToken else {
+            throw .unusableToken
+        }
         let kind = Self.kind(of: content.event)
         var request = HTTPRequest(reservingBytes: 384 + authorization.count, fields: 7)
         request.append(":method", "POST")

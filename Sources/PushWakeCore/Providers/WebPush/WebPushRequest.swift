@@ -2,7 +2,7 @@
 
 /// Builds the HTTP request of one Web Push (RFC 8030), UnifiedPush included.
 public enum WebPushRequest {
-    private static let longestURL = 2048
+    private static let longestURL = Provider.webpush.row.longestToken
 
     /// Where a subscription leads, when it may be used: https, a host that is allowed, nothing odd in the path.
     public static func target(
