@@ -38,7 +38,11 @@ static int register_read(pw_register_t *r, sip_msg_t *msg, str *uri)
 			|| msg->cseq == NULL || parse_to_header(msg) < 0) {
 		return -1;
 	}
-	if(str2int(&get_cseq(msg)->number, &cseq) < 0 || pw_aor(&r->aor, uri != NULL ? uri : &get_to(msg)->uri) < 0) {
+	if(str2int(&get_cseq(msg)->number, &cseq) < 0) {
+		return -1;
+	}
+	/* Kamailio keeps what it has parsed of To: save() asks for it next */
+	if((uri != NULL ? pw_aor(&r->aor, uri) : pw_aor_of(&r->aor, parse_to_uri(msg))) < 0) {
 		return -1;
 	}
 	r->headers = pw_headers(msg, &r->request.header_count);

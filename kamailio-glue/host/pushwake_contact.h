@@ -42,6 +42,9 @@ typedef struct pw_contacts {
 /* The registrar's key of a SIP URI; *aor points to static memory. 0 or -1. */
 int pw_aor(str *aor, str *uri);
 
+/* The same of a URI that is parsed; NULL is none. */
+int pw_aor_of(str *aor, sip_uri_t *uri);
+
 /* The registrar's key that is meant by an AOR as somebody types it; *aor points to static memory. 0 or -1. */
 int pw_aor_typed(str *aor, const pushwake_str *typed);
 

@@ -84,25 +84,31 @@ static void skip_realm_prefix(str *host)
 
 int pw_aor(str *aor, str *uri)
 {
-	static char buffer[PW_AOR_SIZE];
 	sip_uri_t parsed;
-	str host;
-	int user_len;
 
 	if(uri == NULL || uri->s == NULL || parse_uri(uri->s, uri->len, &parsed) < 0) {
 		return -1;
 	}
-	if(parsed.user.len <= 0 || parsed.user.len + parsed.host.len + 1 > PW_AOR_SIZE) {
+	return pw_aor_of(aor, &parsed);
+}
+
+int pw_aor_of(str *aor, sip_uri_t *uri)
+{
+	static char buffer[PW_AOR_SIZE];
+	str host;
+	int user_len;
+
+	if(uri == NULL || uri->user.len <= 0 || uri->user.len + uri->host.len + 1 > PW_AOR_SIZE) {
 		return -1;
 	}
 	aor->s = buffer;
-	aor->len = parsed.user.len;
-	if(un_escape(&parsed.user, aor) < 0) {
+	aor->len = uri->user.len;
+	if(un_escape(&uri->user, aor) < 0) {
 		return -1;
 	}
 	user_len = aor->len;
 	if(pw.usrloc.use_domain) {
-		host = parsed.host;
+		host = uri->host;
 		skip_realm_prefix(&host);
 		buffer[aor->len++] = '@';
 		memcpy(buffer + aor->len, host.s, host.len);
