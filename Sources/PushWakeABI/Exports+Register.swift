@@ -92,7 +92,8 @@ extension pushwake_register_request {
         guard seen & Self.looked == 0 else { return seen & Self.push != 0 }
         seen |= Self.looked
         let isNamed = UnsafeBufferPointer(start: headers, count: header_count).contains {
-            RegistrationReader.mayConcernPush(name: $0.name.bytes.span, value: $0.value.bytes.span)
+            RegistrationReader.mayNamePush($0.name.bytes.span)
+                && RegistrationReader.mayConcernPush(name: $0.name.bytes.span, value: $0.value.bytes.span)
         }
         if isNamed { seen |= Self.push }
         return isNamed
@@ -101,7 +102,7 @@ extension pushwake_register_request {
     /// Whether there is anything to store, or anybody to tell. Once it is true it stays so.
     fileprivate mutating func concernsEngine(_ engine: EngineClient) -> Bool {
         if seen & Self.concern != 0 { return true }
-        guard account.isEmpty, aor.bytes.span.isText, !engine.mayHaveBindings(aor.bytes.span), !namesPush() else {
+        guard account.isEmpty, engine.lacksBindings(aor.bytes.span), !namesPush() else {
             seen |= Self.concern
             return true
         }

@@ -104,9 +104,12 @@ public final class EngineClient {
 
     /// Whether a user may have push bindings: false only for one who has none. Asks nobody and never waits. A name that is
     /// no UTF-8 has none: mended, it would be the name of others too.
-    public func mayHaveBindings(_ aor: Span<UInt8>) -> Bool {
-        aor.isText && users.mayHold(aor, now: SystemClock.coarseMilliseconds())
-    }
+    public func mayHaveBindings(_ aor: Span<UInt8>) -> Bool { aor.isText && mayHold(aor) }
+
+    /// Whether a user with a name that is text has no push bindings for certain.
+    public func lacksBindings(_ aor: Span<UInt8>) -> Bool { aor.isText && !mayHold(aor) }
+
+    private func mayHold(_ aor: Span<UInt8>) -> Bool { users.mayHold(aor, now: SystemClock.coarseMilliseconds()) }
 
     /// Closes the connection; the next call opens another.
     public func disconnect() { link.socket = nil }

@@ -369,12 +369,26 @@ extension RegistrationReader {
     /// Whether a header of this name tells this reader anything.
     public static func reads(_ name: Span<UInt8>) -> Bool { HeaderName(name) != nil }
 
+    /// Whether the name of a header may be one about push, by its length and first letters. It leaves nearly all of them
+    /// out: who asks about many asks this first, which is not even a call.
+    @inlinable @inline(__always)
+    public static func mayNamePush(_ name: Span<UInt8>) -> Bool {
+        guard !name.isEmpty else { return false }
+        // In either case, and as a compact form.
+        return switch name[0] | 0x20 {
+        case UInt8(ascii: "c"): name.count == 7 && name[1] | 0x20 == UInt8(ascii: "o")
+        case UInt8(ascii: "m"): name.count == 1
+        case UInt8(ascii: "f"): name.count == 12
+        case UInt8(ascii: "x"): name.count > 5
+        default: false
+        }
+    }
+
     /// Whether a header may say something about push, or have something wrong with it. Where it is false for all headers of
     /// a REGISTER, what `finish` gives has no push, no account, and no problem but that of too many contacts: it need not be
     /// read. Makes no texts.
     public static func mayConcernPush(name: Span<UInt8>, value: Span<UInt8>) -> Bool {
-        // Most are left out here: a name about push is neither so short, nor does it begin otherwise.
-        guard name.count == 1 || name.count > 5, ByteClass.pushHeader.contains(name[0]) else { return false }
+        guard mayNamePush(name) else { return false }
         return switch HeaderName(name) {
         case nil, .expires, .to, .from, .callID, .cseq, .userAgent: false
         case .contact:

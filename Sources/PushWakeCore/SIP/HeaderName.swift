@@ -26,11 +26,12 @@ enum HeaderName {
         case 4 where name.equalsIgnoringCase("from"): self = .from
         case 4 where name.equalsIgnoringCase("cseq"): self = .cseq
         case 6 where name.equalsIgnoringCase("x-piid"): self = .xPIID
-        case 7 where name.equalsIgnoringCase("x-token"): self = .xToken
+        // Those first that every REGISTER has.
         case 7 where name.equalsIgnoringCase("contact"): self = .contact
-        case 7 where name.equalsIgnoringCase("expires"): self = .expires
         case 7 where name.equalsIgnoringCase("call-id"): self = .callID
+        case 7 where name.equalsIgnoringCase("expires"): self = .expires
         case 7 where name.equalsIgnoringCase("x-mpush"): self = .xMPush
+        case 7 where name.equalsIgnoringCase("x-token"): self = .xToken
         case 10 where name.equalsIgnoringCase("user-agent"): self = .userAgent
         case 12 where name.equalsIgnoringCase("feature-caps"): self = .featureCaps
         case 13 where name.equalsIgnoringCase("x-sy.uppersrv"): self = .upperServer
