@@ -12,37 +12,41 @@ enum PlainContact {
         else {
             return false
         }
-        var (part, index) = (Part.uri, 0)
-        while true {
-            index = nextMark(in: value, after: index)
-            guard index < value.count else { return part == .parameters }
-            let byte = value[index]
-            switch (byte, part) {
-            case _ where ByteClass.plainContact.contains(byte): continue
-            case (0x20..., .text) where byte != ASCII.quote && byte != ASCII.backslash: continue
-            case (ASCII.semicolon, _): if mayBeginPushName(value, at: index &+ 1) { return false }
-            case (ASCII.quote, .parameters) where value[index &- 1] == ASCII.equals: part = .text
-            case (ASCII.greater, .uri), (ASCII.quote, .text):
-                part = .parameters
-                if index &+ 1 < value.count, value[index &+ 1] != ASCII.semicolon { return false }
-            default: return false
+        var (part, start) = (Part.uri, 1)
+        while start < value.count {
+            let isWhole = start &+ 8 <= value.count
+            var marks = marks(in: isWhole ? value.word(at: start) : value.extracting(start...).shortWord)
+            while marks != 0 {
+                let index = start &+ marks.trailingZeroBitCount / 8
+                marks &= marks &- 1
+                guard index < value.count else { break }
+                guard isPlain(value, at: index, &part) else { return false }
             }
+            start &+= 8
         }
+        return part == .parameters
     }
 
-    /// Leaves out bytes that mean nothing by themselves, eight at a time; not all of them.
+    /// Whether a byte that may mean something does not keep the Contact from being plain.
     @inline(__always)
-    private static func nextMark(in value: Span<UInt8>, after index: Int) -> Int {
-        var index = index &+ 1
-        while index &+ 8 <= value.count {
-            let marks = marks(in: value.word(at: index))
-            guard marks == 0 else { return index &+ marks.trailingZeroBitCount / 8 }
-            index &+= 8
+    private static func isPlain(_ value: Span<UInt8>, at index: Int, _ part: inout Part) -> Bool {
+        let byte = value[index]
+        switch (byte, part) {
+        case _ where ByteClass.plainContact.contains(byte): return true
+        case (0x20..., .text) where byte != ASCII.quote: return true
+        case (ASCII.semicolon, _): return !mayBeginPushName(value, at: index &+ 1)
+        case (ASCII.quote, .parameters) where value[index &- 1] == ASCII.equals:
+            part = .text
+            return true
+        case (ASCII.quote, .text) where value[index &- 1] == ASCII.backslash: return false
+        case (ASCII.greater, .uri), (ASCII.quote, .text):
+            part = .parameters
+            return index &+ 1 >= value.count || value[index &+ 1] == ASCII.semicolon
+        default: return false
         }
-        return index
     }
 
-    /// The high bits of bytes below `-`, from `;` to `?`, of `\`, and of what is not visible ASCII: all that is not
+    /// The high bits of bytes below `-`, from `;` to `?`, and of what is not visible ASCII: all that is not
     /// `ByteClass.plainContact`, and a little more.
     @inline(__always)
     private static func marks(in word: UInt64) -> UInt64 {
@@ -50,7 +54,7 @@ enum PlainContact {
         let low = word & (ones &* 0x7F)
         /// High bits of bytes that are not less.
         func from(_ byte: UInt64) -> UInt64 { low &+ ones &* (0x80 &- byte) }
-        let found = ~from(0x2D) | from(0x3B) & ~from(0x40) | from(0x5C) & ~from(0x5D) | from(0x7F) | word
+        let found = ~from(0x2D) | from(0x3B) & ~from(0x40) | from(0x7F) | word
         return found & (ones &* 0x80)
     }
 

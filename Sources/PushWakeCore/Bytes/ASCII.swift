@@ -77,10 +77,8 @@ struct ByteClass: Sendable {
     static let url = ByteClass(low: 0xAFFF_FFF2_0000_0000, high: 0x47FF_FFFE_AFFF_FFFF)
     /// What stands unescaped in the value of a URI's parameter: `paramchar` (RFC 3261, 25.1).
     static let uriParameter = ByteClass(low: 0x07FF_EFD2_0000_0000, high: 0x47FF_FFFE_AFFF_FFFE)
-    /// What means nothing by itself in a Contact: visible ASCII without `"`, `,`, `;`, `<`, `>` and `\`.
-    static let plainContact = ByteClass(low: 0xA7FF_EFFA_0000_0000, high: 0x7FFF_FFFF_EFFF_FFFF)
-    /// With which the names of headers begin that may be about push: Contact, m, Feature-Caps and X-….
-    static let pushHeader = ByteClass(low: 0, high: 0x0100_2048_0100_2048)
+    /// What means nothing by itself in a Contact: visible ASCII without `"`, `,`, `;`, `<` and `>`.
+    static let plainContact = ByteClass(low: 0xA7FF_EFFA_0000_0000, high: 0x7FFF_FFFF_FFFF_FFFF)
     /// Host names, addresses and ports.
     static let host = ByteClass(low: 0x07FF_6000_0000_0000, high: 0x07FF_FFFE_AFFF_FFFE)
 }
