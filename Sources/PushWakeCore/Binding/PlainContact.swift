@@ -33,7 +33,7 @@ enum PlainContact {
         let byte = value[index]
         switch (byte, part) {
         case _ where ByteClass.plainContact.contains(byte): return true
-        case (0x20..., .text) where byte != ASCII.quote: return true
+        case (0x20..., .text) where byte != ASCII.quote && !ASCII.isControl(byte): return true
         case (ASCII.semicolon, _): return !mayBeginPushName(value, at: index &+ 1)
         case (ASCII.quote, .parameters) where value[index &- 1] == ASCII.equals:
             part = .text

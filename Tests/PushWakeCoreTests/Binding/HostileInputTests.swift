@@ -111,7 +111,7 @@ private struct Dice {
             ";x-mpush=a",
             ";push-token-id=t", ";devicetoken=t", ";selector=s", ";transport=tcp", ";a=b", ";+sip.instance=", "\"",
             "\"<urn:uuid:1>\"",
-            "=", ";", "\\", " ", ",", "?", "*", "\u{1}", ";expires=60", "é",
+            "=", ";", "\\", " ", ",", "?", "*", "\u{1}", "\u{7F}", ";expires=60", "é",
         ].map { Array($0.utf8) }
         var dice = Dice(seed: 3261)
         for _ in 0..<40_000 {
