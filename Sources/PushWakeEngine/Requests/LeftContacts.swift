@@ -24,6 +24,8 @@ struct LeftContacts {
     }
 
     private static let most = 8192
+    /// More than a user has phones: who registers without end costs others no time.
+    private static let mostOfUser = 32
     /// Milliseconds for which a request that its host has looked up before may be on its way.
     private static let life: Int64 = 1000
 
@@ -38,8 +40,8 @@ struct LeftContacts {
             forget(oldest.user) { $0.at <= oldest.at }
         }
         let user = UserKey(aor)
-        forget(user) { $0.hasLeft(move.uri) }
-        users[user, default: []].append(move)
+        let others = users[user, default: []].filter { !$0.hasLeft(move.uri) }
+        users[user] = others.suffix(Self.mostOfUser - 1) + [move]
         order.append((user, move.at))
     }
 

@@ -80,7 +80,7 @@ extension CoreBench {
         #expect(contacts.moves(of: message(8), now: 1000).count == 1)
         #expect(contacts.moves(of: message(8199), now: 1000).count == 1)
         #expect(contacts.moves(of: message(8199), now: 1001).isEmpty)
-        contacts.note(move(at: 1001), of: "bob8200")
-        #expect(contacts.moves(of: message(8200), now: 1001).count == 1)
+        for _ in 0..<40 { contacts.note(move(at: 1001), of: "bob8200") }
+        #expect(contacts.moves(of: message(8200), now: 1001).count == 32)
     }
 }
