@@ -148,6 +148,7 @@ def test_dial_queue_and_group_wake_whatever_the_registrar_admits(plain, phones, 
     everything_wakes(plain(aor=limit), phones, simulator)
 
 
+@pytest.mark.alone  # It takes a port that another Asterisk may have.
 @pytest.mark.parametrize("transport", ["udp", "tcp"])
 def test_asterisk_finds_it_reachable_and_sends_nothing_out(plain, phones, simulator, transport):
     """With a transport of the endpoint's own, which is not that of the place."""
