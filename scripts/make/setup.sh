@@ -23,7 +23,7 @@ kamailio='kamailio dpkg-dev bison flex libssl-dev pkg-config'
 asterisk='asterisk-dev dpkg-dev g++ libssl-dev xz-utils'
 # redis-tools has the server too, and starts none.
 demo='sip-tester python3-cryptography redis-tools debootstrap procps libnghttp2-14 libjansson4 libsqlite3-0'
-test='prometheus chromium kotlin sngrep python3-matplotlib curl redis-tools sip-tester kamailio-tls-modules kamailio-lua-modules kamailio-websocket-modules kamailio-sqlite-modules debootstrap python3-pytest python3-pytest-xdist python3-pytest-timeout python3-cryptography python3-h2 python3-hypercorn python3-wsproto nghttp2-server python3-yaml python3-jsonschema python3-venv gcc-aarch64-linux-gnu'
+test='prometheus chromium kotlin sngrep python3-matplotlib curl redis-tools sip-tester kamailio-tls-modules kamailio-lua-modules kamailio-websocket-modules kamailio-sqlite-modules debootstrap python3-pytest python3-pytest-xdist python3-pytest-timeout python3-cryptography python3-h2 python3-hypercorn python3-wsproto nghttp2-server python3-yaml python3-jsonschema python3-venv gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
 bench='nghttp2-client libcurl4-openssl-dev libevent-dev valgrind'
 phones='iproute2 linphone-cli baresip-core kamailio-tls-modules'
 packages='build-essential debhelper dpkg-dev pkg-config libssl-dev libnghttp2-dev libjansson-dev libsqlite3-dev libhiredis-dev apt-utils gpg gpg-agent'
