@@ -86,7 +86,7 @@ extension Provider {
             ProviderRow(
                 name: "fcm", aliases: ["firebase", "android"], prefix: "fcm_",
                 remedy: "fcm_key to a service-account file, or fcm_app1 and fcm_key1", secretFiles: [.fcmKey],
-                isSet: { FCMKeySources.areSet(in: $0) }, token: .plain, longestToken: 2048, rank: 2,
+                isSet: { FCMKeySources.areSet(in: $0) }, token: .plain, rank: 2,
                 phoneRemedy: batterySaving)
         case .webpush:
             ProviderRow(

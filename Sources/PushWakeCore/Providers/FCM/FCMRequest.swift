@@ -30,6 +30,8 @@ public struct FCMRequestBuilder: Sendable {
     private let payloads: PayloadLibrary
     private let settings: FCMSettings
     private let authority: String
+    /// Bytes of a token that count with the payload. Google issues fewer, and says no limit; 4,096 is the one of GCM's.
+    private static let usualToken = 2048
     private var headerBlock: HTTPHeaderBlock?
 
     public init(payloads: PayloadLibrary, settings: FCMSettings, authority: String) {
@@ -52,9 +54,7 @@ public struct FCMRequestBuilder: Sendable {
         _ push: Push, now: Int64, into request: inout HTTPRequest
     ) throws(PushFailure) {
         let (binding, event) = (push.binding, push.content.event)
-        guard !binding.token.isEmpty, binding.token.utf8.count <= Provider.fcm.row.longestToken else {
-            throw .unusableToken
-        }
+        guard !binding.token.isEmpty else { throw .unusableToken }
         let platform = FCMPlatform(of: binding)
         guard
             let template = payloads.fcm(app: binding.app, event, platform, for: PayloadSign(of: binding).family)
@@ -64,7 +64,9 @@ public struct FCMRequestBuilder: Sendable {
             of: push, settings.payload, pushType: Self.pushType(of: event).name,
             timeToLive: min(push.content.timeToLive, FCMRequest.longestTimeToLive), now: now)
         request.body.reserveCapacity(768)
-        guard template.render(push, context, limit: FCMRequest.payloadLimit, into: &request.body) else {
+        // Google limits what the phone gets, which the token is no part of: a long one shall not cost the text its place.
+        let limit = FCMRequest.payloadLimit + max(0, binding.token.utf8.count - Self.usualToken)
+        guard template.render(push, context, limit: limit, into: &request.body) else {
             throw .payloadTooLarge
         }
     }

@@ -106,6 +106,14 @@ import Testing
         #expect(throws: PushFailure.payloadTooLarge) { try build(Samples.android, content) }
     }
 
+    @Test func `takes the longest token that a REGISTER may have`() throws {
+        var binding = Samples.android
+        binding.token = String(repeating: "k", count: SIPLimits.longestToken)
+        let body = JSON.parse(try build(binding).body)
+        #expect(body?.at("message.token") == .string(binding.token))
+        #expect(body?.at("message.data.call-id") == .string("call-1@192.0.2.9"))
+    }
+
     @Test(arguments: ["", "a/b", "a\r\nb"])
     func `is refused for a project that does not belong in a path`(project: String) {
         #expect(throws: PushFailure.unusableApp) { try build(project: project) }
