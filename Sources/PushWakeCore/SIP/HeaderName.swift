@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// Headers of a REGISTER that say something about push, or about whom it concerns.
-enum HeaderName {
+/// Headers of a REGISTER that say something about push, or about whom it concerns. Names of the former pass
+/// `RegistrationReader.mayNamePush`.
+enum HeaderName: CaseIterable {
     case contact
     case expires
     case to

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-import PushWakeCore
 import Testing
+
+@testable import PushWakeCore
 
 @Suite struct `A REGISTER` {
     @Test(arguments: ["rfc8599-figure2", "rfc8599-figure2-folded", "rfc8599-figure3"])
@@ -25,6 +26,20 @@ import Testing
     @Test(arguments: Fixture.names)
     func `that says nothing about push is known without being read`(name: String) {
         #expect(Fixture.mayConcernPush(Fixture.bytes(name)) == (name != "plain"))
+    }
+
+    @Test func `has a name about push in each header that is looked at, and in no other`() {
+        let others: [HeaderName] = [.expires, .to, .from, .callID, .cseq, .userAgent]
+        for header in HeaderName.allCases {
+            for name in [header.text, header.text.uppercased()] {
+                let mayNamePush = RegistrationReader.mayNamePush(name.utf8.span)
+                #expect(mayNamePush == !others.contains(header), "\(name)")
+            }
+        }
+        for (name, expected) in [("m", true), ("M", true), ("i", false), ("t", false), ("f", false), ("", false)] {
+            let mayNamePush = RegistrationReader.mayNamePush(name.utf8.span)
+            #expect(mayNamePush == expected, "\(name)")
+        }
     }
 
     @Test func `with Apple's parameters binds team, bundle, service and device`() {
