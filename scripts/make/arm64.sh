@@ -5,7 +5,8 @@
 # both glues, what Swift imports, the hosts in Tests/abi, and the benchmarks. The modules are linked with a library of
 # the same symbols. Swift itself is built where its toolchain is: `make build` on such a host.
 #
-# usage: scripts/make/arm64.sh      needs gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and the headers in .cache of `make build` and `make test-asterisk`
+# usage: scripts/make/arm64.sh      needs gcc-aarch64-linux-gnu, libc6-dev-arm64-cross, and the headers
+# in .cache of `make build` and `make test-asterisk`
 set -eu
 cd "$(dirname "$0")/../.."
 
