@@ -69,6 +69,15 @@ import Testing
         #expect(refusal(Array(bytes.prefix(bytes.count / 2)), password: password) != nil)
     }
 
+    /// What a wrong password makes of one in 256 ends as a decrypted text does.
+    @Test(arguments: ["", "-certpbe PBE-SHA1-3DES -keypbe PBE-SHA1-3DES"])
+    func `a wrong password of a PKCS 12 without a MAC is named, whatever it makes of the file`(options: String) throws {
+        defer { end() }
+        let bytes = try made("a.p12", by: "\(Self.export) -nomac -noiter \(options) -passout pass:secret")
+        let refusals = (0..<1500).map { refusal(bytes, password: "wrong \($0)") }
+        #expect(refusals.allSatisfy { $0 == .wrongPassword })
+    }
+
     @Test func `PKCS 12 without a certificate or a key says so`() throws {
         defer { end() }
         let keyless = try made("a.p12", by: "pkcs12 -export -nokeys -in cert.pem -out a.p12 -passout pass:")
