@@ -25,7 +25,8 @@ public final class SQLiteStore: BindingStore {
         public var durability: Durability
         /// Milliseconds to wait for the lock of another process.
         public var busyTimeout: Int32
-        /// Kibibytes of pages kept in memory.
+        /// Kibibytes of pages kept in memory. SQLite goes through all of them at a commit that has split one, and what it
+        /// does not keep the kernel does.
         public var cacheSize: Int
         /// Pages in the log at which the store checkpoints by itself.
         public var logLimit: Int
@@ -40,7 +41,7 @@ public final class SQLiteStore: BindingStore {
 
         /// Takes defaults that suit a host of its own.
         public init(
-            durability: Durability = .checkpoint, busyTimeout: Int32 = 50, cacheSize: Int = 262_144,
+            durability: Durability = .checkpoint, busyTimeout: Int32 = 50, cacheSize: Int = 32_768,
             logLimit: Int = 8192, pageLimit: Int = 0, tombstoneLifetime: Int64 = BindingLimits.tombstoneLifetime
         ) {
             self.durability = durability
