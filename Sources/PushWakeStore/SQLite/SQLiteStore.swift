@@ -25,8 +25,8 @@ public final class SQLiteStore: BindingStore {
         public var durability: Durability
         /// Milliseconds to wait for the lock of another process.
         public var busyTimeout: Int32
-        /// Kibibytes of pages kept in memory. SQLite goes through all of them at a commit that has split one, and what it
-        /// does not keep the kernel does.
+        /// Kibibytes of pages kept in memory. SQLite may go through all of them at a commit that has split one, and the
+        /// kernel keeps those that it does not.
         public var cacheSize: Int
         /// Pages in the log at which the store checkpoints by itself.
         public var logLimit: Int
