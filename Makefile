@@ -207,15 +207,20 @@ WITH_VALKEY      = PUSHWAKE_VALKEY=$$servers/valkey-server
 stores-trixie: stores-%: ## the shared store on the Valkey and Redis of a later Debian (needs build, root)
 	@$(SIDE_BY_SIDE) stores-$*-together -- stores-$*-alone
 
+FAILED_STORES := .build/stores-failed
+RUN_SHARED     = PUSHWAKE_VALKEY=$$servers/$$server-server $(RUN_SUITES) $(SHARED_SUITES)
+
 stores-%-together: build-tests
-	@$(IN_STORES_CHROOT) for server in valkey redis; do \
+	@rm -rf $(FAILED_STORES)/$*; $(IN_STORES_CHROOT) for server in valkey redis; do \
 	        echo "---- $$($$servers/$$server-server --version)"; \
-	        run() { PUSHWAKE_VALKEY=$$servers/$$server-server $(RUN_SUITES) $(SHARED_SUITES); }; \
-	        run || { echo "---- failed beside others, once more:"; run; } || exit; \
+	        $(RUN_SHARED) || { mkdir -p $(FAILED_STORES)/$* && touch $(FAILED_STORES)/$*/$$server; }; \
 	    done; $(call first-run,stores-$*,$(WITH_VALKEY),-n 2 $(SHARED_TESTS))
 
-stores-%-alone:
-	@$(IN_STORES_CHROOT) $(call once-more,stores-$*,$(WITH_VALKEY),$(SHARED_TESTS))
+stores-%-alone: build-tests
+	@$(IN_STORES_CHROOT) for server in valkey redis; do \
+	        [ -e $(FAILED_STORES)/$*/$$server ] || continue; \
+	        echo "---- failed beside others, once more: $$server"; $(RUN_SHARED) || exit; rm $(FAILED_STORES)/$*/$$server; \
+	    done; $(call once-more,stores-$*,$(WITH_VALKEY),$(SHARED_TESTS))
 
 tarball: build-swift ## for hosts with another Linux, Kamailio or Asterisk: library, program, glues' sources, into .build/tarball
 	@scripts/make/tarball.sh
