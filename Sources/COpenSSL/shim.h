@@ -200,13 +200,14 @@ static inline EVP_PKEY *copenssl_read_private_key_in(BIO *bio, const char *passw
     return PEM_read_bio_PrivateKey_ex(bio, NULL, copenssl_password, (void *)password, context, NULL);
 }
 
-/* What an error of PKCS12_parse means: 1 wrong password, 2 a cipher that this library context lacks, 0 other. Of a
-   wrong password's garbage, where there is no MAC, one in 256 has a padding as a decrypted text has; no ASN.1 is in it. */
+/* What an error of PKCS12_parse means: 1 wrong password, 2 a cipher that this library context lacks, 0 other.
+   A wrong password shows in the MAC. Without one it decrypts to garbage: in 255 of 256 cases the padding is wrong
+   (CIPHERFINAL), else the content is not ASN.1 (DECODE). */
 static inline int copenssl_pkcs12_failure(unsigned long code)
 {
-    if (ERR_GET_LIB(code) == ERR_LIB_PKCS12) {
-        int reason = ERR_GET_REASON(code);
-        if (reason == PKCS12_R_MAC_VERIFY_FAILURE || reason == PKCS12_R_DECODE_ERROR) return 1;
-    }
-    return ERR_GET_REASON(code) == ERR_R_UNSUPPORTED ? 2 : 0;
+    int reason = ERR_GET_REASON(code);
+    if (ERR_GET_LIB(code) == ERR_LIB_PKCS12
+        && (reason == PKCS12_R_MAC_VERIFY_FAILURE || reason == PKCS12_R_PKCS12_CIPHERFINAL_ERROR
+            || reason == PKCS12_R_DECODE_ERROR)) return 1;
+    return reason == ERR_R_UNSUPPORTED ? 2 : 0;
 }

@@ -69,7 +69,7 @@ import Testing
         #expect(refusal(Array(bytes.prefix(bytes.count / 2)), password: password) != nil)
     }
 
-    /// What a wrong password makes of one in 256 ends as a decrypted text does.
+    /// One wrong password in 256 decrypts the file to garbage whose padding is right.
     @Test(arguments: ["", "-certpbe PBE-SHA1-3DES -keypbe PBE-SHA1-3DES"])
     func `a wrong password of a PKCS 12 without a MAC is named, whatever it makes of the file`(options: String) throws {
         defer { end() }

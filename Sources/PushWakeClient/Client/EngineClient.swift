@@ -106,8 +106,8 @@ public final class EngineClient {
     /// no UTF-8 has none: mended, it would be the name of others too.
     public func mayHaveBindings(_ aor: Span<UInt8>) -> Bool { aor.isText && mayHold(aor) }
 
-    /// Whether the engine need not be asked about a user: the name is UTF-8, and certainly without bindings. Of one that is
-    /// no UTF-8 both are false.
+    /// Whether the engine need not be asked about a user: the name is UTF-8 and certainly has no bindings. For a name that
+    /// is not UTF-8 both answers are false.
     public func lacksBindings(_ aor: Span<UInt8>) -> Bool { aor.isText && !mayHold(aor) }
 
     private func mayHold(_ aor: Span<UInt8>) -> Bool { users.mayHold(aor, now: SystemClock.coarseMilliseconds()) }

@@ -25,8 +25,8 @@ public final class SQLiteStore: BindingStore {
         public var durability: Durability
         /// Milliseconds to wait for the lock of another process.
         public var busyTimeout: Int32
-        /// Kibibytes of pages kept in memory. SQLite may go through all of them at a commit that has split one, and the
-        /// kernel keeps those that it does not.
+        /// Kibibytes of pages kept in memory. A commit that has split a page may walk all of them, and the kernel caches
+        /// the file anyway: more is slower.
         public var cacheSize: Int
         /// Pages in the log at which the store checkpoints by itself.
         public var logLimit: Int

@@ -153,9 +153,7 @@ private struct PKCS12Content {
             }
             if text.isEmpty, let reason = ERR_reason_error_string(code) { text = String(cString: reason) }
         }
-        if isUnsupported { return .oldEncryption }
-        // A file without a MAC: a wrong password shows as garbage.
-        return text.contains("decrypt") ? .wrongPassword : .unreadable(text)
+        return isUnsupported ? .oldEncryption : .unreadable(text)
     }
 
     private static func drained(_ error: IdentityError) -> IdentityError {

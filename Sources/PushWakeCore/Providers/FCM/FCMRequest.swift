@@ -30,7 +30,7 @@ public struct FCMRequestBuilder: Sendable {
     private let payloads: PayloadLibrary
     private let settings: FCMSettings
     private let authority: String
-    /// Bytes of a token that count with the payload. Google issues fewer, and says no limit; 4,096 is the one of GCM's.
+    /// Bytes of a token that count as payload. Google issues shorter ones and names no limit; GCM's was 4,096.
     private static let usualToken = 2048
     private var headerBlock: HTTPHeaderBlock?
 
@@ -64,7 +64,7 @@ public struct FCMRequestBuilder: Sendable {
             of: push, settings.payload, pushType: Self.pushType(of: event).name,
             timeToLive: min(push.content.timeToLive, FCMRequest.longestTimeToLive), now: now)
         request.body.reserveCapacity(768)
-        // Google limits what the phone gets, which the token is no part of: a long one shall not cost the text its place.
+        // Google limits what the phone gets, and the token is not part of that: a long one leaves the text its room.
         let limit = FCMRequest.payloadLimit + max(0, binding.token.utf8.count - Self.usualToken)
         guard template.render(push, context, limit: limit, into: &request.body) else {
             throw .payloadTooLarge
